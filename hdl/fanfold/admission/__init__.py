@@ -1,0 +1,1 @@
+"""Which packets enter the fold, and with what plan."""

@@ -1,0 +1,147 @@
+"""The configuration of one Fanfold instance: everything that sizes the hardware, and what follows from it.
+
+A block takes the whole object only where it composes others; everything is derived here and nowhere else, so nothing
+is sized by hand twice.
+"""
+
+from dataclasses import asdict, dataclass, fields
+
+from .codes import DataType, Operator
+
+__all__ = ["BUILT_OPERATORS", "BUILT_TYPES", "PRESETS", "Config"]
+
+#: operators and types that the fold's arithmetic implements
+BUILT_OPERATORS = (Operator.SUM, Operator.MIN, Operator.MAX)
+BUILT_TYPES = (DataType.INT32, DataType.UINT32, DataType.FLOAT32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Sizes and options of one instance.
+
+    Raises ``ValueError`` naming the parameter, its value and what is allowed.
+    """
+
+    #: bytes of one beat on every stream: 8, 16, 32 or 64
+    beat_bytes: int = 64
+    #: contributors of one communicator at this NIC (local leaders + child NICs): 2 to 128
+    contributors: int = 8
+    #: communicators that can be open at once: a power of two, 2 to 256
+    contexts: int = 4
+    #: segments that a contributor may have unanswered: a power of two, 2 to 64
+    window: int = 8
+    #: payload bytes of one segment at most: a multiple of 64, 128 to 8192
+    segment_bytes: int = 1024
+    #: reduction operators of this instance
+    operators: tuple[Operator, ...] = BUILT_OPERATORS
+    #: element types of this instance
+    types: tuple[DataType, ...] = BUILT_TYPES
+    #: pipeline registers of the floating-point adder: 3 to 9
+    adder_stages: int = 8
+    #: width in bits of the host queue number (tid/tdest): 1 to 16
+    queue_bits: int = 8
+    #: UDP port that tagged packets are sent to
+    udp_port: int = 49169
+
+    def __post_init__(self):
+        self._one_of("beat_bytes", (8, 16, 32, 64))
+        self._between("contributors", 2, 128)
+        self._power_of_two("contexts", 2, 256)
+        self._power_of_two("window", 2, 64)
+        self._between("segment_bytes", 128, 8192)
+        if self.segment_bytes % 64:
+            raise ValueError(f"segment_bytes is {self.segment_bytes}: it must be a multiple of 64")
+        self._some_of("operators", BUILT_OPERATORS)
+        self._some_of("types", BUILT_TYPES)
+        self._between("adder_stages", 3, 9)
+        self._between("queue_bits", 1, 16)
+        self._between("udp_port", 1, 65535)
+
+    def _between(self, name, low, high):
+        value = getattr(self, name)
+        if not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"{name} is {value!r}: it must be a whole number from {low} to {high}")
+
+    def _one_of(self, name, allowed):
+        value = getattr(self, name)
+        if value not in allowed:
+            raise ValueError(f"{name} is {value!r}: it must be one of {', '.join(map(str, allowed))}")
+
+    def _power_of_two(self, name, low, high):
+        self._between(name, low, high)
+        value = getattr(self, name)
+        if value & (value - 1):
+            raise ValueError(f"{name} is {value}: it must be a power of two from {low} to {high}")
+
+    def _some_of(self, name, allowed):
+        chosen = getattr(self, name)
+        names = ", ".join(member.name.lower() for member in allowed)
+        if not chosen:
+            raise ValueError(f"{name} is empty: choose at least one of {names}")
+        for member in chosen:
+            if member not in allowed:
+                raise ValueError(f"{name} has {member!r}: it must be one of {names}")
+        if len(set(chosen)) != len(chosen):
+            raise ValueError(f"{name} names one of its members twice")
+
+    @property
+    def levels(self) -> int:
+        """Levels of the fold's binary tree: each halves the contributors."""
+        return (self.contributors - 1).bit_length()
+
+    @property
+    def leaves(self) -> int:
+        """Leaves of the fold's tree: contributors rounded up to a power of two."""
+        return 1 << self.levels
+
+    @property
+    def segment_beats(self) -> int:
+        """Beats of the largest segment."""
+        return self.segment_bytes // self.beat_bytes
+
+    @property
+    def fold_slots(self) -> int:
+        """Slots in which segments are folded: a window for each context."""
+        return self.contexts * self.window
+
+    @property
+    def result_slots(self) -> int:
+        """Slots that keep results readable: two windows for each context."""
+        return 2 * self.fold_slots
+
+    def as_dict(self) -> dict:
+        """The configuration as JSON-ready values."""
+        plain = asdict(self)
+        plain["operators"] = [member.name.lower() for member in self.operators]
+        plain["types"] = [member.name.lower() for member in self.types]
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: dict) -> "Config":
+        """The inverse of ``as_dict``; raises ``ValueError`` on an unknown name."""
+        names = {field.name for field in fields(cls)}
+        for name in plain:
+            if name not in names:
+                raise ValueError(f"unknown configuration option {name!r}: known are {', '.join(sorted(names))}")
+        chosen = dict(plain)
+        for name, members in (("operators", Operator), ("types", DataType)):
+            if name in chosen:
+                chosen[name] = tuple(_member(members, name, text) for text in chosen[name])
+        return cls(**chosen)
+
+
+def _member(members, option, text):
+    try:
+        return members[text.upper()]
+    except KeyError:
+        allowed = ", ".join(member.name.lower() for member in members)
+        raise ValueError(f"{option} has {text!r}: known are {allowed}") from None
+
+
+#: configurations with a name: ``tiny`` for tests, ``numa`` for a leader a NUMA domain, ``cores`` for a leader a core
+PRESETS = {
+    "tiny": Config(beat_bytes=8, contributors=4, contexts=2, window=2, segment_bytes=128),
+    "small": Config(beat_bytes=16, contributors=4, contexts=2, window=4, segment_bytes=256),
+    "numa": Config(),
+    "cores": Config(contributors=128, contexts=2, window=4),
+}

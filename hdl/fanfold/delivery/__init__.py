@@ -1,0 +1,1 @@
+"""Which copies go where."""

@@ -1,0 +1,1 @@
+"""AXI4-Stream and AXI4-Lite: the only place with foreign names."""

@@ -1,0 +1,1 @@
+"""Frames out: headers built, copies and regular traffic merged."""

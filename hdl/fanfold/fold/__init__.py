@@ -1,0 +1,1 @@
+"""The fold: lanes of arithmetic in a tree of stages."""

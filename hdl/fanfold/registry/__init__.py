@@ -1,0 +1,1 @@
+"""Who may contribute, and who has."""
