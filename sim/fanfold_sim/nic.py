@@ -41,7 +41,7 @@ class Nic(Protocol):
         """The next cycle to be run; 0 after reset."""
 
     def offer(self, port: Port, frame: bytes, *, cycle: int, queue: int = 0, bad: bool = False) -> None:
-        """Gives ``frame`` (at least 1 byte) to ``port``: its first beat is offered in ``cycle``, or as soon after as the
+        """Gives ``frame`` (1 byte or more) to ``port``: its first beat is offered in ``cycle``, or as soon after as the
         frames before it at this port are in; one beat a cycle while the NIC is ready.
 
         Raises ``ValueError`` when ``cycle`` has already run, the frame is empty, or ``queue`` does not fit.
@@ -55,7 +55,7 @@ class Nic(Protocol):
         """Nothing is waiting to go in, and nothing can come out any more without a new frame."""
 
     def accepted_cycles(self) -> list[tuple[Port, int, int]]:
-        """For each offered frame that is completely in, since the last call: port, cycles of its first and last beat."""
+        """For each offered frame completely in since the last call: port, cycles of its first and last beat."""
 
     def counters(self) -> dict[str, int]:
         """Every counter by name (``fanfold.control.events``)."""
