@@ -1,0 +1,386 @@
+"""Frames in plain Python: from a ``Packet`` to the bytes of its frame, and back.
+
+Everything is derived from the tables in ``fanfold.wire``; nothing here knows time, contexts or protocol. ``parse``
+applies the rules of a frame's form (docs/protocol.md, section 1, rules 1 to 4); whether a communicator is open is for
+those who know.
+"""
+
+from dataclasses import dataclass, field
+from struct import Struct
+
+from fanfold.codes import Collective, DataType, Direction, Operator, Status
+from fanfold.wire import (
+    COLLECTIVE,
+    ETHERNET,
+    ETHERTYPE_IPV4,
+    IP_PROTOCOL_UDP,
+    IPV4,
+    MAX_VLAN_TAGS,
+    RECORD,
+    TAG_PROTOCOLS,
+    TOTAL,
+    UDP,
+    VERSION,
+    VLAN,
+    Layout,
+)
+
+__all__ = [
+    "DONT_FRAGMENT",
+    "Address",
+    "Packet",
+    "Record",
+    "build",
+    "flags_byte",
+    "inspect",
+    "internet_checksum",
+    "parse",
+    "read_record",
+    "read_total",
+    "record",
+    "total",
+]
+
+#: the flag in IPv4's ``fragment`` field
+DONT_FRAGMENT = 0x4000
+#: the flag for more fragments, and the offset: a packet with any of these bits is a fragment
+_FRAGMENT_BITS = 0x3FFF
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where packets come from and go to. ``tags`` are the VLAN tags on the way, outer first, each (protocol, control).
+
+    ``queue`` is the host queue at the NIC; no frame carries it.
+    """
+
+    mac: int
+    ip: int
+    port: int
+    tags: tuple[tuple[int, int], ...] = ()
+    queue: int = 0
+
+
+@dataclass(kw_only=True, slots=True)
+class Packet:
+    """A packet with a collective header. Names of header fields are those of the wire table.
+
+    Codes are members of their enumeration; numbers that are no member are allowed, and ``parse`` leaves them numbers.
+    What is ``None`` follows from the rest: ``tags`` are the sender's, ``length`` is that of the payload, ``error``
+    says that ``status`` is not 0.
+    """
+
+    sender: Address
+    receiver: Address
+    coll_tag_high32: int = 0
+    coll_tag: int = 0
+    comm_id: int = 0
+    opt_code: Operator | int = Operator.SUM
+    data_type: DataType | int = DataType.INT32
+    collective: Collective | int = Collective.ALLREDUCE
+    direction: Direction | int = Direction.UP
+    repeat: int = 0
+    error: int | None = None
+    version: int = VERSION
+    source: int = 0
+    root: int = 0
+    status: Status | int = Status.OK
+    length: int | None = None
+    payload: bytes = b""
+
+    #: the frame around it
+    tags: tuple[tuple[int, int], ...] | None = None
+    service: int = 0
+    identification: int = 0
+    fragment: int = DONT_FRAGMENT
+    time_to_live: int = 64
+    ip_options: bytes = b""
+    #: ``None`` sends none (0), ``"correct"`` the one that belongs to the packet, a number that number
+    udp_checksum: int | str | None = None
+    #: what follows the payload in the frame: Ethernet padding
+    trailer: bytes = b""
+    #: as parsed: why the frame is damaged ("cut short", "wrong UDP checksum"), or nothing
+    damage: str = field(default="", compare=False)
+
+
+# ------------------------------------------------------------------------------------------------- tables to structs
+
+_LETTERS = {1: "B", 2: "H", 4: "I", 6: "6s"}
+
+
+def _struct_of(layout: Layout) -> Struct:
+    """The table's fields for ``struct``; MAC addresses as byte strings."""
+    assert not layout.strings, f"{layout.name} mixes byte orders"
+    order = {"big": ">", "little": "<"}[layout.order]
+    return Struct(order + "".join(_LETTERS[one.bytes] for one in layout.fields))
+
+
+_ETHERNET, _VLAN, _IPV4, _UDP, _COLLECTIVE, _TOTAL = map(_struct_of, (ETHERNET, VLAN, IPV4, UDP, COLLECTIVE, TOTAL))
+#: what a UDP checksum covers beside the datagram (RFC 768): addresses, protocol, length
+_PSEUDO_HEADER = Struct(">IIHH")
+
+_OPERATORS, _TYPES, _COLLECTIVES, _STATUSES = (
+    {member.value: member for member in members} for members in (Operator, DataType, Collective, Status)
+)
+_DIRECTIONS = (Direction.UP, Direction.DOWN)
+
+
+def _code(value) -> int:
+    return value if isinstance(value, int) else value.value
+
+
+# -------------------------------------------------------------------------------------------------------- checksums
+
+
+def _ones_sum(raw: bytes) -> int:
+    """One's complement sum of ``raw`` as 16-bit words, padded with a zero byte.
+
+    The remainder modulo 0xFFFF is that sum, but for 0xFFFF, which reads 0.
+    """
+    value = int.from_bytes(raw, "big") << (8 * (len(raw) % 2))
+    return value % 0xFFFF or (0xFFFF if value else 0)
+
+
+def internet_checksum(raw: bytes) -> int:
+    """The checksum of RFC 1071 over ``raw``; 0 for bytes that already hold their correct checksum."""
+    return 0xFFFF ^ _ones_sum(raw)
+
+
+def _udp_sum(source_ip: int, destination_ip: int, datagram: bytes) -> int:
+    return _ones_sum(_PSEUDO_HEADER.pack(source_ip, destination_ip, IP_PROTOCOL_UDP, len(datagram)) + datagram)
+
+
+# ------------------------------------------------------------------------------------------------------------ frames
+
+
+def flags_byte(direction: Direction | int, repeat: int = 0, error: int = 0, version: int = VERSION) -> int:
+    """The collective header's ``flags``."""
+    return version << 6 | _code(direction) << 5 | repeat << 4 | error << 3
+
+
+def build(packet: Packet) -> bytes:
+    """The frame of ``packet``, without frame check. Lengths and the IPv4 checksum are made to fit.
+
+    Raises ``struct.error`` for a value that does not fit its field and ``ValueError`` for options that are no whole
+    words.
+    """
+    if len(packet.ip_options) % 4 or len(packet.ip_options) > 40:
+        raise ValueError(f"{len(packet.ip_options)} bytes of IP options: they must be whole words, 40 bytes at most")
+    sender, receiver, payload = packet.sender, packet.receiver, packet.payload
+    status = _code(packet.status)
+    length = len(payload) if packet.length is None else packet.length
+    error = bool(status) if packet.error is None else packet.error
+    header = _COLLECTIVE.pack(
+        packet.coll_tag_high32,
+        packet.coll_tag,
+        packet.comm_id,
+        _code(packet.opt_code),
+        _code(packet.data_type),
+        _code(packet.collective),
+        flags_byte(packet.direction, packet.repeat, error, packet.version),
+        packet.source,
+        packet.root,
+        status,
+        length,
+    )
+    udp_length = UDP.bytes + COLLECTIVE.bytes + length
+    checksum = packet.udp_checksum or 0
+    if checksum == "correct":
+        bare = _UDP.pack(sender.port, receiver.port, udp_length, 0) + header + payload
+        checksum = 0xFFFF ^ _udp_sum(sender.ip, receiver.ip, bare) or 0xFFFF
+    udp = _UDP.pack(sender.port, receiver.port, udp_length, checksum)
+    ip = _ip_header(packet, udp_length)
+    tags = sender.tags if packet.tags is None else packet.tags
+    vlans = b"".join(_VLAN.pack(*tag) for tag in tags)
+    macs = receiver.mac.to_bytes(6, "big") + sender.mac.to_bytes(6, "big")
+    ethertype = ETHERTYPE_IPV4.to_bytes(2, "big")
+    return b"".join((macs, vlans, ethertype, ip, udp, header, payload, packet.trailer))
+
+
+def _ip_header(packet: Packet, udp_length: int) -> bytes:
+    header_bytes = IPV4.bytes + len(packet.ip_options)
+    fields = [
+        0x40 | header_bytes // 4,
+        packet.service,
+        header_bytes + udp_length,
+        packet.identification,
+        packet.fragment,
+        packet.time_to_live,
+        IP_PROTOCOL_UDP,
+        0,
+        packet.sender.ip,
+        packet.receiver.ip,
+    ]
+    bare = _IPV4.pack(*fields) + packet.ip_options
+    at = IPV4.offset("checksum")
+    return bare[:at] + internet_checksum(bare).to_bytes(2, "big") + bare[at + 2 :]
+
+
+def parse(frame: bytes, udp_port: int) -> Packet | None:
+    """The collective packet in ``frame``, or ``None`` when its form makes it regular traffic."""
+    return inspect(frame, udp_port)[0]
+
+
+def inspect(frame: bytes, udp_port: int) -> tuple[Packet | None, str]:
+    """The collective packet in ``frame`` and nothing, or ``None`` and why it is regular traffic.
+
+    A packet may be damaged: then its ``damage`` says how, and its payload is as much as there is.
+    """
+    tags, at, reason = _skip_tags(frame)
+    if reason:
+        return None, reason
+    options_at = at + IPV4.bytes
+    if len(frame) < options_at:
+        return None, "IPv4 header cut short"
+    (version_length, service, ip_length, identification, fragment, time_to_live, protocol, _, source_ip, own_ip) = (
+        _IPV4.unpack_from(frame, at)
+    )
+    ip_header_bytes = 4 * (version_length & 15)
+    udp_at = at + ip_header_bytes
+    if version_length >> 4 != 4 or ip_header_bytes < IPV4.bytes:
+        return None, f"no IPv4 header: version and length are {version_length:#04x}"
+    if protocol != IP_PROTOCOL_UDP:
+        return None, f"IP protocol {protocol}"
+    if fragment & _FRAGMENT_BITS:
+        return None, "a fragment"
+    header_at = udp_at + UDP.bytes
+    payload_at = header_at + COLLECTIVE.bytes
+    if len(frame) < payload_at:
+        return None, "headers cut short"
+    if _ones_sum(frame[at:udp_at]) != 0xFFFF:
+        return None, "wrong IPv4 checksum"
+    source_port, own_port, udp_length, checksum = _UDP.unpack_from(frame, udp_at)
+    if own_port != udp_port:
+        return None, f"UDP port {own_port}"
+    if udp_length != ip_length - ip_header_bytes:
+        return None, f"UDP length {udp_length} in {ip_length - ip_header_bytes} bytes of IP"
+    (key, tag, comm_id, opt_code, data_type, collective, flags, source, root, status, length) = _COLLECTIVE.unpack_from(
+        frame, header_at
+    )
+    if flags >> 6 != VERSION:
+        return None, f"version {flags >> 6}"
+    if udp_length != UDP.bytes + COLLECTIVE.bytes + length:
+        return None, f"payload of {length} bytes in a UDP length of {udp_length}"
+    end = udp_at + udp_length
+    damage = ""
+    if len(frame) < end:
+        damage = "cut short"
+    elif checksum and _udp_sum(source_ip, own_ip, frame[udp_at:end]) != 0xFFFF:
+        damage = "wrong UDP checksum"
+    return Packet(
+        sender=Address(int.from_bytes(frame[6:12], "big"), source_ip, source_port, tags),
+        receiver=Address(int.from_bytes(frame[0:6], "big"), own_ip, own_port),
+        coll_tag_high32=key,
+        coll_tag=tag,
+        comm_id=comm_id,
+        opt_code=_OPERATORS.get(opt_code, opt_code),
+        data_type=_TYPES.get(data_type, data_type),
+        collective=_COLLECTIVES.get(collective, collective),
+        direction=_DIRECTIONS[flags >> 5 & 1],
+        repeat=flags >> 4 & 1,
+        error=flags >> 3 & 1,
+        version=flags >> 6,
+        source=source,
+        root=root,
+        status=_STATUSES.get(status, status),
+        length=length,
+        payload=frame[payload_at:end],
+        tags=tags,
+        service=service,
+        identification=identification,
+        fragment=fragment,
+        time_to_live=time_to_live,
+        ip_options=frame[options_at:udp_at],
+        udp_checksum=checksum or None,
+        trailer=frame[end:],
+        damage=damage,
+    ), ""
+
+
+def _skip_tags(frame: bytes) -> tuple[tuple[tuple[int, int], ...], int, str]:
+    """VLAN tags, outer first, where the IPv4 header begins, and why there is none."""
+    tags: list[tuple[int, int]] = []
+    at = ETHERNET.offset("ethertype")
+    while True:
+        ethertype = int.from_bytes(frame[at : at + 2], "big")
+        if len(frame) < at + 2:
+            return (), at, "Ethernet header cut short"
+        if ethertype == ETHERTYPE_IPV4:
+            return tuple(tags), at + 2, ""
+        if ethertype not in TAG_PROTOCOLS:
+            return (), at, f"EtherType {ethertype:#06x}"
+        if len(tags) == MAX_VLAN_TAGS:
+            return (), at, f"more than {MAX_VLAN_TAGS} VLAN tags"
+        if len(frame) < at + VLAN.bytes:
+            return (), at, "VLAN tag cut short"
+        tags.append(_VLAN.unpack_from(frame, at))
+        at += VLAN.bytes
+
+
+# --------------------------------------------------------------------------------------------- registration payloads
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """The payload of a registration, as in the wire table; a NIC without ``parent`` is the root."""
+
+    ranks: int
+    leaders: int
+    window: int
+    node: int = 0
+    children: int = 0
+    parent: Address | None = None
+    parent_index: int = 0
+
+
+def record(
+    *,
+    ranks: int,
+    leaders: int,
+    window: int,
+    node: int = 0,
+    children: int = 0,
+    parent: Address | None = None,
+    parent_index: int = 0,
+) -> bytes:
+    """A registration's payload; ``parent`` is the address of the parent NIC, ``None`` at the root of the tree.
+
+    Raises ``ValueError`` for a value that does not fit its field, or too many VLAN tags to the parent.
+    """
+    fields = dict(ranks=ranks, node=node, leaders=leaders, children=children, window=window, parent_index=parent_index)
+    if parent is None:
+        return RECORD.pack(**fields, flags=1)
+    if len(parent.tags) > MAX_VLAN_TAGS:
+        raise ValueError(f"{len(parent.tags)} VLAN tags to the parent: {MAX_VLAN_TAGS} at most")
+    outer, inner = [protocol << 16 | control for protocol, control in (*parent.tags, (0, 0), (0, 0))][:2]
+    return RECORD.pack(
+        **fields,
+        parent_tags=len(parent.tags),
+        parent_mac=parent.mac,
+        parent_ip=parent.ip,
+        parent_port=parent.port,
+        parent_outer=outer,
+        parent_inner=inner,
+    )
+
+
+def read_record(payload: bytes) -> Record:
+    """The record in a registration's payload; raises ``ValueError`` when it is too short."""
+    fields = RECORD.unpack(payload)
+    parent = None
+    if not fields["flags"] & 1:
+        numbers = (fields["parent_outer"], fields["parent_inner"])[: fields["parent_tags"]]
+        tags = tuple((number >> 16, number & 0xFFFF) for number in numbers)
+        parent = Address(fields["parent_mac"], fields["parent_ip"], fields["parent_port"], tags)
+    named = {name: fields[name] for name in ("ranks", "leaders", "window", "node", "children", "parent_index")}
+    return Record(**named, parent=parent)
+
+
+def total(ranks: int) -> bytes:
+    """The payload of the answer to a registration: the ranks of the whole communicator."""
+    return TOTAL.pack(ranks=ranks)
+
+
+def read_total(payload: bytes) -> int:
+    """The ranks in the answer to a registration; raises ``ValueError`` when it is too short."""
+    return TOTAL.unpack(payload)["ranks"]
