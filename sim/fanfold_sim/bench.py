@@ -15,19 +15,25 @@ Every stream among the component's ports is watched without being asked for, and
 clear message. With ``FANFOLD_WAVES`` naming a folder, each run writes its waveforms there.
 """
 
+import gc
 import os
 import random
+import re
+import traceback
+import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from itertools import count as numbers
 from pathlib import Path
 from typing import Any
 
 from amaranth import *
+from amaranth.hdl import UnusedElaboratable
 from amaranth.lib import stream, wiring
 from amaranth.sim import Simulator
 
-__all__ = ["STALLS", "Monitor", "Stall", "cycle", "receive", "receive_packet", "run", "send"]
+__all__ = ["STALLS", "Monitor", "Stall", "cycle", "receive", "receive_packet", "refuses", "run", "send"]
 
 #: a coroutine function of a simulation: takes the simulator's context
 Testbench = Callable[[Any], Awaitable[None]]
@@ -192,3 +198,21 @@ def run(component, *testbenches: Testbench, cycles: int, reset: Signal | None = 
     else:
         simulator.run()
     return {monitor.name: monitor for monitor in monitors}
+
+
+@contextmanager
+def refuses(match: str):
+    """The block must raise a ``ValueError`` whose message has ``match``.
+
+    For constructors: Amaranth complains about a component that is never used, which a refused one never is.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedElaboratable)
+        try:
+            yield
+        except ValueError as error:
+            assert re.search(match, str(error)), f"{error} does not match {match!r}"
+            traceback.clear_frames(error.__traceback__)
+            gc.collect()  # the component goes while nobody listens
+        else:
+            raise AssertionError(f"nothing was refused: expected a ValueError that matches {match!r}")

@@ -9,5 +9,6 @@ from .fork import Fork
 from .packet_queue import PacketQueue
 from .queue import Queue
 from .registers import Skid, Slice
+from .rules import assume_or_assert
 
-__all__ = ["Fork", "PacketArbiter", "PacketQueue", "Queue", "Skid", "Slice"]
+__all__ = ["Fork", "PacketArbiter", "PacketQueue", "Queue", "Skid", "Slice", "assume_or_assert"]
