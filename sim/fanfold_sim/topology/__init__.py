@@ -1,0 +1,19 @@
+"""Machines: their packages, NUMA domains and cores, from presets or from ``lstopo`` files, and groups of their cores."""
+
+from .grouping import GROUPINGS, CoreGroup, group_cores
+from .hwloc import read_hwloc
+from .machine import Core, Distance, Machine, TopologyError
+from .presets import MACHINES, load_machine
+
+__all__ = [
+    "GROUPINGS",
+    "MACHINES",
+    "Core",
+    "CoreGroup",
+    "Distance",
+    "Machine",
+    "TopologyError",
+    "group_cores",
+    "load_machine",
+    "read_hwloc",
+]
