@@ -1,1 +1,5 @@
-"""Frames out: headers built, copies and regular traffic merged."""
+"""Frames out, in order of flow: ``headers``, ``build``, ``insert``; ``Egress`` connects them."""
+
+from .egress import Egress
+
+__all__ = ["Egress"]
