@@ -1,0 +1,172 @@
+"""One side of the delivery: from completed segments to the copies that leave at one port.
+
+Segments come from ``delivery``; addresses from the registry's directory; copies go to the egress of the port.
+"""
+
+from amaranth import *
+from amaranth.hdl import Assert
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..codes import Collective, Direction, Port
+from ..config import Config
+from ..registry.ports import DIRECTORY_LATENCY, directory_signature
+from ..streams import Queue
+from ..wire import copy_layout, segment_layout
+
+__all__ = ["Walker", "closes"]
+
+
+def closes(segment) -> Value:
+    """Whether ``segment`` ends its context: a deregistration that succeeded, or a registration that failed."""
+    header = segment.header
+    failed = header.status != 0
+    ends = (
+        (header.collective == Collective.DEREGISTER.value) & ~failed
+        | (header.collective == Collective.REGISTER.value) & failed
+    )  # fmt: skip
+    return (segment.direction == Direction.DOWN) & ends
+
+
+class Walker(wiring.Component):
+    """Walks through the contributors of each segment at ``port`` and makes a copy for every one, in index order.
+
+    A segment that goes DOWN has copies for its leaders at the host port and for its children at the network port; one
+    that goes UP has one at the network port, for the parent. The last copy of a segment that closes its context has
+    ``closing``; where there is no contributor, a ``silent`` copy carries it. Other segments without copies at this
+    port take no time here.
+
+    Latency: ``latency`` to the first copy. Throughput: a copy a cycle, also between segments. Ready path: registered.
+    Order: kept. On error: none; the queue holds all segments that the windows allow (``delivery`` asserts it).
+    """
+
+    #: copies that may be asked for and not taken yet: as many as keep one a cycle going through the output queue
+    _DEPTH = DIRECTORY_LATENCY + 4
+
+    def __init__(self, config: Config, port: Port):
+        super().__init__(
+            {
+                "i": In(stream.Signature(segment_layout(config))),
+                "directory": Out(directory_signature(config)),
+                "copies": Out(stream.Signature(copy_layout(config))),
+            }
+        )
+        self._config = config
+        self._port = port
+        self._job = data.StructLayout({"segment": segment_layout(config), "closing": 1})
+        # every result slot, every partial result on its way up, and a registration for each context
+        self._queue = Queue(self._job, config.result_slots + config.fold_slots + config.contexts)
+        self._output = Queue(copy_layout(config), self._DEPTH)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a segment's arrival to the offer of its first copy, when idle."""
+        return self._queue.latency + 1 + DIRECTORY_LATENCY + self._output.latency
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.queue = self._queue
+        m.submodules.output = self._output
+        self._enqueue(m)
+        asked = self._walk(m)
+        self._answer(m, asked)
+        wiring.connect(m, self._output.o, wiring.flipped(self.copies))
+        return m
+
+    def _here(self, segment):
+        """How many contributors of ``segment`` are at this port."""
+        return segment.leaders if self._port is Port.HOST else segment.children
+
+    def _enqueue(self, m):
+        """Keeps what has a copy at this port; the rest never enters the queue, so it costs no cycle behind it."""
+        segment = self.i.payload
+        down = segment.direction == Direction.DOWN
+        closing, wanted = Signal(), Signal()
+        m.d.comb += [
+            closing.eq(closes(segment)),
+            wanted.eq(down & ((self._here(segment) != 0) | closing)),
+            self._queue.i.payload.segment.eq(segment),
+            self._queue.i.payload.closing.eq(closing),
+            self._queue.i.valid.eq(self.i.valid & wanted),
+            self.i.ready.eq(self._queue.i.ready),
+        ]
+        if self._port is Port.NET:
+            with m.If(~down):
+                m.d.comb += wanted.eq(1)
+
+    def _walk(self, m):
+        """One question a cycle while there is room for its answer; what the copy needs besides goes with it."""
+        config = self._config
+        asked = Signal(
+            data.StructLayout({"valid": 1, "segment": segment_layout(config), "silent": 1, "closing": 1}),
+            name="asked",
+        )
+        active = Signal()
+        job = Signal(self._job, reset_less=True)
+        index = Signal(range(config.contributors), reset_less=True)
+        left = Signal(range(config.contributors + 1), reset_less=True)
+        silent = Signal(reset_less=True)
+        room, final = Signal(), Signal()
+        up = job.segment.direction == Direction.UP
+        m.d.comb += [
+            final.eq(left == 1),
+            asked.valid.eq(active & room),
+            asked.segment.eq(job.segment),
+            asked.silent.eq(silent),
+            asked.closing.eq(job.closing & final),
+            self.directory.request.valid.eq(asked.valid),
+            self.directory.request.payload.context.eq(job.segment.context),
+            self.directory.request.payload.index.eq(index),
+            self.directory.request.payload.parent.eq(up),
+        ]
+        with m.If(~up):
+            m.d.comb += asked.segment.header.source.eq(index)
+
+        refill = Signal()
+        m.d.comb += [refill.eq(~active | (asked.valid & final)), self._queue.o.ready.eq(refill)]
+        new = self._queue.o.payload
+        here = self._here(new.segment)
+        new_up = new.segment.direction == Direction.UP
+        single = Signal()  # one copy that is for no contributor: to the parent, or to nobody
+        m.d.comb += single.eq(new_up | (here == 0))
+        with m.If(refill):
+            m.d.sync += [
+                active.eq(self._queue.o.valid),
+                job.eq(new),
+                silent.eq(single & ~new_up),
+                left.eq(Mux(single, 1, here)),
+                index.eq(0 if self._port is Port.HOST else Mux(single, 0, new.segment.leaders)),
+            ]
+        with m.Elif(asked.valid):
+            m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
+
+        outstanding = Signal(range(self._DEPTH + 1))
+        left_now = self._output.o.valid & self._output.o.ready
+        m.d.comb += room.eq(outstanding != self._DEPTH)
+        m.d.sync += outstanding.eq(outstanding + asked.valid - left_now)
+        return asked
+
+    def _answer(self, m, asked):
+        """Joins each question's segment with the directory's answer, which comes after a fixed time."""
+        for rank in range(DIRECTORY_LATENCY):
+            later = Signal(asked.shape(), name=f"asked_{rank + 1}", reset_less=True)
+            valid = Signal(name=f"asked_{rank + 1}_valid")
+            m.d.sync += [later.eq(asked), valid.eq(asked.valid)]
+            held = Signal(asked.shape(), name=f"waiting_{rank + 1}")
+            m.d.comb += [held.eq(later), held.valid.eq(valid)]
+            asked = held
+        response = self.directory.response
+        copy = self._output.i.payload
+        m.d.comb += [
+            self._output.i.valid.eq(asked.valid),
+            copy.segment.eq(asked.segment),
+            copy.silent.eq(asked.silent),
+            copy.closing.eq(asked.closing),
+            copy.remote.eq(response.payload.remote),
+            copy.local_mac.eq(response.payload.local_mac),
+            copy.local_ip.eq(response.payload.local_ip),
+        ]
+        m.d.sync += [
+            Assert(response.valid == asked.valid, "the directory answers each question after its latency"),
+            Assert(~asked.valid | self._output.i.ready, "there is room for every answer"),
+        ]
