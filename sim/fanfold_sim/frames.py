@@ -34,6 +34,7 @@ __all__ = [
     "flags_byte",
     "inspect",
     "internet_checksum",
+    "pack_header",
     "parse",
     "read_record",
     "read_total",
@@ -116,6 +117,7 @@ def _struct_of(layout: Layout) -> Struct:
 
 
 _ETHERNET, _VLAN, _IPV4, _UDP, _COLLECTIVE, _TOTAL = map(_struct_of, (ETHERNET, VLAN, IPV4, UDP, COLLECTIVE, TOTAL))
+_ETHERTYPE_AT, _IP_CHECKSUM_AT = ETHERNET.offset("ethertype"), IPV4.offset("checksum")
 #: what a UDP checksum covers beside the datagram (RFC 768): addresses, protocol, length
 _PSEUDO_HEADER = Struct(">IIHH")
 
@@ -158,6 +160,35 @@ def flags_byte(direction: Direction | int, repeat: int = 0, error: int = 0, vers
     return version << 6 | _code(direction) << 5 | repeat << 4 | error << 3
 
 
+def pack_header(
+    coll_tag_high32: int,
+    coll_tag: int,
+    comm_id: int,
+    opt_code: Operator | int,
+    data_type: DataType | int,
+    collective: Collective | int,
+    flags: int,
+    source: int,
+    root: int,
+    status: Status | int,
+    length: int,
+) -> bytes:
+    """The collective header alone; raises ``struct.error`` for a value that does not fit its field."""
+    return _COLLECTIVE.pack(
+        coll_tag_high32,
+        coll_tag,
+        comm_id,
+        _code(opt_code),
+        _code(data_type),
+        _code(collective),
+        flags,
+        source,
+        root,
+        _code(status),
+        length,
+    )
+
+
 def build(packet: Packet) -> bytes:
     """The frame of ``packet``, without frame check. Lengths and the IPv4 checksum are made to fit.
 
@@ -170,20 +201,20 @@ def build(packet: Packet) -> bytes:
     status = _code(packet.status)
     length = len(payload) if packet.length is None else packet.length
     error = bool(status) if packet.error is None else packet.error
-    header = _COLLECTIVE.pack(
+    header = pack_header(
         packet.coll_tag_high32,
         packet.coll_tag,
         packet.comm_id,
-        _code(packet.opt_code),
-        _code(packet.data_type),
-        _code(packet.collective),
+        packet.opt_code,
+        packet.data_type,
+        packet.collective,
         flags_byte(packet.direction, packet.repeat, error, packet.version),
         packet.source,
         packet.root,
         status,
         length,
     )
-    udp_length = UDP.bytes + COLLECTIVE.bytes + length
+    udp_length = _UDP.size + _COLLECTIVE.size + length
     checksum = packet.udp_checksum or 0
     if checksum == "correct":
         bare = _UDP.pack(sender.port, receiver.port, udp_length, 0) + header + payload
@@ -198,7 +229,7 @@ def build(packet: Packet) -> bytes:
 
 
 def _ip_header(packet: Packet, udp_length: int) -> bytes:
-    header_bytes = IPV4.bytes + len(packet.ip_options)
+    header_bytes = _IPV4.size + len(packet.ip_options)
     fields = [
         0x40 | header_bytes // 4,
         packet.service,
@@ -212,7 +243,7 @@ def _ip_header(packet: Packet, udp_length: int) -> bytes:
         packet.receiver.ip,
     ]
     bare = _IPV4.pack(*fields) + packet.ip_options
-    at = IPV4.offset("checksum")
+    at = _IP_CHECKSUM_AT
     return bare[:at] + internet_checksum(bare).to_bytes(2, "big") + bare[at + 2 :]
 
 
@@ -221,15 +252,16 @@ def parse(frame: bytes, udp_port: int) -> Packet | None:
     return inspect(frame, udp_port)[0]
 
 
-def inspect(frame: bytes, udp_port: int) -> tuple[Packet | None, str]:
+def inspect(frame: bytes, udp_port: int, *, queue: int = 0) -> tuple[Packet | None, str]:
     """The collective packet in ``frame`` and nothing, or ``None`` and why it is regular traffic.
 
-    A packet may be damaged: then its ``damage`` says how, and its payload is as much as there is.
+    ``queue`` is the host queue that the frame came from. A packet may be
+    damaged: then its ``damage`` says how, and its payload is as much as there is.
     """
     tags, at, reason = _skip_tags(frame)
     if reason:
         return None, reason
-    options_at = at + IPV4.bytes
+    options_at = at + _IPV4.size
     if len(frame) < options_at:
         return None, "IPv4 header cut short"
     (version_length, service, ip_length, identification, fragment, time_to_live, protocol, _, source_ip, own_ip) = (
@@ -237,14 +269,14 @@ def inspect(frame: bytes, udp_port: int) -> tuple[Packet | None, str]:
     )
     ip_header_bytes = 4 * (version_length & 15)
     udp_at = at + ip_header_bytes
-    if version_length >> 4 != 4 or ip_header_bytes < IPV4.bytes:
+    if version_length >> 4 != 4 or ip_header_bytes < _IPV4.size:
         return None, f"no IPv4 header: version and length are {version_length:#04x}"
     if protocol != IP_PROTOCOL_UDP:
         return None, f"IP protocol {protocol}"
     if fragment & _FRAGMENT_BITS:
         return None, "a fragment"
-    header_at = udp_at + UDP.bytes
-    payload_at = header_at + COLLECTIVE.bytes
+    header_at = udp_at + _UDP.size
+    payload_at = header_at + _COLLECTIVE.size
     if len(frame) < payload_at:
         return None, "headers cut short"
     if _ones_sum(frame[at:udp_at]) != 0xFFFF:
@@ -259,7 +291,7 @@ def inspect(frame: bytes, udp_port: int) -> tuple[Packet | None, str]:
     )
     if flags >> 6 != VERSION:
         return None, f"version {flags >> 6}"
-    if udp_length != UDP.bytes + COLLECTIVE.bytes + length:
+    if udp_length != _UDP.size + _COLLECTIVE.size + length:
         return None, f"payload of {length} bytes in a UDP length of {udp_length}"
     end = udp_at + udp_length
     damage = ""
@@ -268,7 +300,7 @@ def inspect(frame: bytes, udp_port: int) -> tuple[Packet | None, str]:
     elif checksum and _udp_sum(source_ip, own_ip, frame[udp_at:end]) != 0xFFFF:
         damage = "wrong UDP checksum"
     return Packet(
-        sender=Address(int.from_bytes(frame[6:12], "big"), source_ip, source_port, tags),
+        sender=Address(int.from_bytes(frame[6:12], "big"), source_ip, source_port, tags, queue),
         receiver=Address(int.from_bytes(frame[0:6], "big"), own_ip, own_port),
         coll_tag_high32=key,
         coll_tag=tag,
@@ -300,7 +332,7 @@ def inspect(frame: bytes, udp_port: int) -> tuple[Packet | None, str]:
 def _skip_tags(frame: bytes) -> tuple[tuple[tuple[int, int], ...], int, str]:
     """VLAN tags, outer first, where the IPv4 header begins, and why there is none."""
     tags: list[tuple[int, int]] = []
-    at = ETHERNET.offset("ethertype")
+    at = _ETHERTYPE_AT
     while True:
         ethertype = int.from_bytes(frame[at : at + 2], "big")
         if len(frame) < at + 2:
@@ -311,10 +343,10 @@ def _skip_tags(frame: bytes) -> tuple[tuple[tuple[int, int], ...], int, str]:
             return (), at, f"EtherType {ethertype:#06x}"
         if len(tags) == MAX_VLAN_TAGS:
             return (), at, f"more than {MAX_VLAN_TAGS} VLAN tags"
-        if len(frame) < at + VLAN.bytes:
+        if len(frame) < at + _VLAN.size:
             return (), at, "VLAN tag cut short"
         tags.append(_VLAN.unpack_from(frame, at))
-        at += VLAN.bytes
+        at += _VLAN.size
 
 
 # --------------------------------------------------------------------------------------------- registration payloads

@@ -1,0 +1,219 @@
+"""The reference NIC: the exact function of ``core``, with the time that its rooms take.
+
+Function is exact: for the same order of acceptance the same frames leave, each port's in the same order, and the
+counters are the same. Time is an approximation, to within a few cycles where nothing queues for long: each room takes
+one beat per cycle and adds its latency (``timing``), and what waits for a room waits in a queue without limit, so an
+input port always takes one beat per cycle.
+
+Events lie on a heap by cycle; within a cycle, what arrives at a room comes before what the room begins.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from pathlib import Path
+
+from fanfold.codes import Collective, Port
+from fanfold.config import Config
+
+from ..frames import Packet
+from ..nic import Departure
+from .core import Core
+from .outgoing import Envelopes, Outgoing
+from .timing import Latencies
+
+__all__ = ["ReferenceNic"]
+
+_OTHER = {Port.HOST: Port.NET, Port.NET: Port.HOST}
+_ARRIVES, _BEGINS = 0, 1
+
+
+class _Server:
+    """A room that serves one item at a time, from one queue a side in turn.
+
+    ``serve(item, cycle)`` begins an item and returns the cycle in which the room is free again.
+    """
+
+    def __init__(self, schedule: Callable, serve: Callable, sides: int):
+        self._schedule = schedule
+        self._serve = serve
+        self._queues: tuple[deque, ...] = tuple(deque() for _ in range(sides))
+        self._next = 0
+        self._free = 0
+        self._due = False
+
+    def push(self, side: int, item, cycle: int) -> None:
+        """``item`` is at the door in ``cycle``, which is now."""
+        self._queues[side].append(item)
+        self._plan(cycle)
+
+    def _plan(self, cycle: int) -> None:
+        if not self._due:
+            self._due = True
+            self._schedule(max(cycle, self._free), _BEGINS, self._begin)
+
+    def _begin(self, cycle: int) -> None:
+        self._due = False
+        side = self._next
+        while not self._queues[side]:
+            side = (side + 1) % len(self._queues)
+        self._next = (side + 1) % len(self._queues)
+        self._free = self._serve(self._queues[side].popleft(), cycle)
+        if any(self._queues):
+            self._plan(self._free)
+
+
+class ReferenceNic:
+    """One NIC (``fanfold_sim.nic.Nic``); raises ``ValueError`` for ``waves``: a model without signals has none."""
+
+    def __init__(self, config: Config, waves: Path | None = None, *, latencies: Latencies | None = None):
+        if waves is not None:
+            raise ValueError(f"waves is {str(waves)!r}: the reference model has no waveforms, only RTL simulators do")
+        self.config = config
+        self.latencies = latencies or Latencies.of(config)
+        self._fold_latency = self.latencies.through_fold(config)
+        self._core = Core(config)
+        self._envelopes = Envelopes(config.udp_port)
+        self._now = 0
+        self._events: list[tuple] = []
+        self._event_count = 0
+        self._input_free = {Port.HOST: 0, Port.NET: 0}
+        self._accepted: list[tuple[Port, int, int]] = []
+        self._copies_free = {Port.HOST: 0, Port.NET: 0}
+        self._departures: dict[Port, deque[Departure]] = {Port.HOST: deque(), Port.NET: deque()}
+        self._spine = _Server(self._schedule, self._admit, 2)
+        self._egress = {
+            Port.HOST: _Server(self._schedule, self._send_at_host, 2),
+            Port.NET: _Server(self._schedule, self._send_at_net, 2),
+        }
+
+    # -------------------------------------------------------------------------------------------------- the interface
+
+    @property
+    def cycle(self) -> int:
+        """The next cycle to be run."""
+        return self._now
+
+    def offer(self, port: Port, frame: bytes, *, cycle: int, queue: int = 0, bad: bool = False) -> None:
+        """Gives ``frame`` to ``port``; see ``Nic.offer``."""
+        if cycle < self._now:
+            raise ValueError(f"cycle is {cycle}: the NIC has already run to {self._now}")
+        if not frame:
+            raise ValueError("the frame is empty: it must be 1 byte or more")
+        if not 0 <= queue < 1 << self.config.queue_bits:
+            raise ValueError(f"queue is {queue}: it must be from 0 to {(1 << self.config.queue_bits) - 1}")
+        first = max(cycle, self._input_free[port])
+        last = first + self._beats(len(frame)) - 1
+        self._input_free[port] = last + 1
+        self._accepted.append((port, first, last))
+        self._schedule(first, _ARRIVES, self._enter, port, bytes(frame), queue, bad)
+
+    def run(self, until: int) -> list[Departure]:
+        """Runs the cycles before ``until``; see ``Nic.run``."""
+        events = self._events
+        while events and events[0][0] < until:
+            cycle, _, _, action, arguments = heappop(events)
+            action(*arguments, cycle)
+        self._now = max(self._now, until)
+        gone = []
+        for queue in self._departures.values():
+            while queue and queue[0].last_cycle < until:
+                gone.append(queue.popleft())
+        gone.sort(key=lambda departure: (departure.last_cycle, departure.port.value))
+        return gone
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is waiting to go in, and nothing can come out any more without a new frame."""
+        return not self._events and not any(self._departures.values())
+
+    def accepted_cycles(self) -> list[tuple[Port, int, int]]:
+        """For each offered frame completely in since the last call: port, cycles of its first and last beat."""
+        gone = [one for one in self._accepted if one[2] < self._now]
+        self._accepted = [one for one in self._accepted if one[2] >= self._now]
+        return sorted(gone, key=lambda one: (one[2], one[0].value))
+
+    def counters(self) -> dict[str, int]:
+        """Every counter by name."""
+        return self._core.counters()
+
+    def close(self) -> None:
+        """Frees what the NIC holds: nothing."""
+
+    # --------------------------------------------------------------------------------------------------- the clockwork
+
+    def _schedule(self, cycle: int, phase: int, action: Callable, *arguments) -> None:
+        """``action(*arguments, cycle)`` is due in ``cycle``; equals happen in the order of these calls."""
+        self._event_count += 1
+        heappush(self._events, (cycle, phase, self._event_count, action, arguments))
+
+    def _beats(self, length: int) -> int:
+        return max(1, -(-length // self.config.beat_bytes))
+
+    # ------------------------------------------------------------------------------------- the rooms, in order of flow
+
+    def _enter(self, port: Port, frame: bytes, queue: int, bad: bool, cycle: int) -> None:
+        """Ingress: the first beat is in; the verdict comes when the headers are."""
+        header_beats = self._beats(min(len(frame), 64))
+        self._schedule(
+            cycle + header_beats - 1 + self.latencies.classify, _ARRIVES, self._judge, port, frame, queue, bad, cycle
+        )
+
+    def _judge(self, port: Port, frame: bytes, queue: int, bad: bool, first: int, cycle: int) -> None:
+        """Ingress: the frame is tagged and goes to the spine, or regular and goes to the other port."""
+        verdict = self._core.classify(port, frame, queue=queue, bad=bad)
+        if verdict.packet is None:
+            door = max(cycle, first + self.latencies.regular)
+            departure = (_OTHER[port], frame, queue, bad)
+            self._schedule(door, _ARRIVES, self._egress[_OTHER[port]].push, 1, departure)
+            return
+        late = self._beats(verdict.header_bytes) - self._beats(min(len(frame), 64))
+        last = first + self._beats(len(frame)) - 1 + self.latencies.payload
+        self._schedule(cycle + late, _ARRIVES, self._spine.push, port.value, (port, verdict.packet, last))
+
+    def _admit(self, item: tuple[Port, Packet, int], cycle: int) -> int:
+        """Admission: the payload's beats pass, the last one as soon as it is here; then the packet is accepted."""
+        port, packet, last_in = item
+        last = max(cycle + self._beats(len(packet.payload)) - 1, last_in)
+        self._schedule(last + self.latencies.admission, _ARRIVES, self._accept, port, packet)
+        return last + 1
+
+    def _accept(self, port: Port, packet: Packet, cycle: int) -> None:
+        """Fold, results, registry: what the packet causes is ready for delivery when it went through them."""
+        outgoing = self._core.accept(port, packet)
+        if not outgoing:
+            return
+        latencies = self.latencies
+        if packet.collective is Collective.REGISTER:
+            ready = cycle + latencies.registration
+        else:
+            ready = cycle + self._fold_latency + latencies.results
+        self._schedule(ready + latencies.delivery, _ARRIVES, self._deliver, outgoing)
+
+    def _deliver(self, outgoing: list[Outgoing], cycle: int) -> None:
+        """Delivery: one copy per cycle and port."""
+        for copy in outgoing:
+            door = max(cycle, self._copies_free[copy.port])
+            self._copies_free[copy.port] = door + 1
+            self._schedule(door + self.latencies.egress, _ARRIVES, self._egress[copy.port].push, 0, copy)
+
+    def _send_at_host(self, item, cycle: int) -> int:
+        return self._send(Port.HOST, item, cycle)
+
+    def _send_at_net(self, item, cycle: int) -> int:
+        return self._send(Port.NET, item, cycle)
+
+    def _send(self, port: Port, item: Outgoing | tuple, cycle: int) -> int:
+        """Egress: a frame's beats leave one after another."""
+        if isinstance(item, Outgoing):
+            frame, queue, bad = self._envelopes.frame(item), item.remote.queue, False
+            last = cycle + self._beats(len(frame)) - 1
+            self._schedule(last, _ARRIVES, self._left, item)
+        else:
+            _, frame, queue, bad = item
+            last = cycle + self._beats(len(frame)) - 1
+        self._departures[port].append(Departure(port, frame, queue, bad, cycle, last))
+        return last + 1
+
+    def _left(self, item: Outgoing, _cycle: int) -> None:
+        self._core.sent(item)
