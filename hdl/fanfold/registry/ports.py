@@ -3,15 +3,47 @@
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..codes import Status
 from ..config import Config
 from ..wire import address_layout
 
-__all__ = ["DIRECTORY_LATENCY", "LOOKUP_LATENCY", "directory_signature", "lookup_signature"]
+__all__ = [
+    "DIRECTORY_LATENCY",
+    "LOOKUP_LATENCY",
+    "SCREEN_LATENCY",
+    "commit_layout",
+    "directory_signature",
+    "geometry_layout",
+    "key_layout",
+    "lookup_signature",
+    "screen_signature",
+    "slot_layout",
+    "slots_signature",
+]
 
 #: cycles from a lookup to its answer
 LOOKUP_LATENCY = 2
 #: cycles from a directory question to its answer
 DIRECTORY_LATENCY = 2
+#: cycles from a screening question to its answer
+SCREEN_LATENCY = 1
+
+
+def key_layout() -> data.StructLayout:
+    """What names a communicator on the wire."""
+    return data.StructLayout({"comm_id": 16, "key": 32})
+
+
+def geometry_layout(config: Config) -> data.StructLayout:
+    """A context's place in the tree of NICs, as its leaders described it."""
+    return data.StructLayout(
+        {
+            "leaders": range(config.contributors + 1),
+            "children": range(config.contributors + 1),
+            "root": 1,
+            "parent_index": 16,
+        }
+    )
 
 
 def lookup_signature() -> wiring.Signature:
@@ -21,7 +53,7 @@ def lookup_signature() -> wiring.Signature:
     """
     return wiring.Signature(
         {
-            "request": Out(stream.Signature(data.StructLayout({"comm_id": 16, "key": 32}), always_ready=True)),
+            "request": Out(stream.Signature(key_layout(), always_ready=True)),
             "response": In(stream.Signature(data.StructLayout({"open": 1}), always_ready=True)),
         }
     )
@@ -45,5 +77,67 @@ def directory_signature(config: Config) -> wiring.Signature:
         {
             "request": Out(stream.Signature(question, always_ready=True)),
             "response": In(stream.Signature(answer, always_ready=True)),
+        }
+    )
+
+
+def screen_signature(config: Config) -> wiring.Signature:
+    """What is known of a context and one of its contributors? As seen by the room that asks (admission).
+
+    ``answer`` belongs to the ``question`` of ``SCREEN_LATENCY`` cycles before. ``member`` is where contributor
+    ``index`` registered, ``parent`` where the parent NIC is; both mean nothing while ``open`` is 0.
+    """
+    question = data.StructLayout({"context": range(config.contexts), "index": range(config.contributors)})
+    answer = data.StructLayout(
+        {
+            "open": 1,
+            "names": key_layout(),
+            "geometry": geometry_layout(config),
+            "member": address_layout(config),
+            "parent": address_layout(config),
+        }
+    )
+    return wiring.Signature({"question": Out(question), "answer": In(answer)})
+
+
+def slot_layout(config: Config) -> data.StructLayout:
+    """What is known of the segment that a fold slot folds now, or folds next.
+
+    ``turn`` is its sequence number. ``begun``: a contribution is in, and the last five members are those of the first
+    one. ``present`` has a bit for each contributor that is in, ``missing`` is how many are not. ``waiting``: all
+    are in, and the result has not come from the parent. ``status`` is what the segment will end with.
+    """
+    return data.StructLayout(
+        {
+            "turn": 32,
+            "waiting": 1,
+            "begun": 1,
+            "missing": range(config.contributors + 1),
+            "present": config.contributors,
+            "status": Status,
+            "collective": 8,
+            "opt_code": 8,
+            "data_type": 8,
+            "root": 16,
+            "length": 16,
+        }
+    )
+
+
+def commit_layout(config: Config) -> data.StructLayout:
+    """A fold slot's record to be written."""
+    return data.StructLayout({"slot": range(config.fold_slots), "record": slot_layout(config)})
+
+
+def slots_signature(config: Config) -> wiring.Signature:
+    """Read and write the records of fold slots, one packet a cycle. As seen by the room that decides (admission).
+
+    ``found`` is the record of the slot that ``find`` named one cycle before, with the commit of that cycle in it.
+    """
+    return wiring.Signature(
+        {
+            "find": Out(range(config.fold_slots)),
+            "found": In(slot_layout(config)),
+            "commit": Out(stream.Signature(commit_layout(config), always_ready=True)),
         }
     )

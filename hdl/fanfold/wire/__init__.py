@@ -9,6 +9,7 @@ from .beats import (
     payload_layout,
     result_layout,
     segment_layout,
+    tagged_layout,
 )
 from .fields import Field, Layout, swap
 from .headers import (
@@ -56,4 +57,5 @@ __all__ = [
     "result_layout",
     "segment_layout",
     "swap",
+    "tagged_layout",
 ]

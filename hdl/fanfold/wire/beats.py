@@ -7,7 +7,7 @@ in wire order.
 from amaranth import *
 from amaranth.lib import data
 
-from ..codes import DataType, Direction, Operator
+from ..codes import DataType, Direction, Operator, Port
 from ..config import Config
 from .headers import COLLECTIVE, MAX_VLAN_TAGS, VLAN
 
@@ -20,6 +20,7 @@ __all__ = [
     "payload_layout",
     "result_layout",
     "segment_layout",
+    "tagged_layout",
 ]
 
 #: one VLAN tag as a number in wire order: protocol in the high half, control in the low half
@@ -84,6 +85,24 @@ def head_layout(config: Config) -> data.StructLayout:
             "remote": address_layout(config),
             "local_mac": 48,
             "local_ip": 32,
+        }
+    )
+
+
+def tagged_layout(config: Config) -> data.StructLayout:
+    """One beat of a tagged packet with its head (the same in all its beats), where both ports' packets meet.
+
+    ``announced`` packets are the NIC's own: the outcome of a registration on its way through the fold to delivery.
+    """
+    return data.StructLayout(
+        {
+            "data": 8 * config.beat_bytes,
+            "first": 1,
+            "last": 1,
+            "bad": 1,
+            "head": head_layout(config),
+            "port": Port,
+            "announced": 1,
         }
     )
 

@@ -1,0 +1,75 @@
+"""Which packets enter the fold, and with what plan. Only connects."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ..codes import Status
+from ..config import Config
+from ..control.events import refused
+from ..registry.ports import screen_signature, slots_signature
+from ..wire import fold_layout, head_layout, payload_layout, segment_layout, tagged_layout
+from .decide import Decide
+from .merge import Merge
+from .plan import Plan
+from .screen import Screen
+
+__all__ = ["Admission"]
+
+_COUNTED = ["contributions", "failed_segments", "folded", "results"]
+
+
+class Admission(wiring.Component):
+    """Packets of both ports in; those accepted go to the fold, with a segment for each that will leave it.
+
+    Latency: ``latency`` from a payload beat to its fold beat. Throughput: 1. Ready path: combinational through the
+    merge; the fold is always ready. Order: kept within each port. On error: what is refused changes nothing and is
+    counted by cause.
+    """
+
+    def __init__(self, config: Config):
+        head, payload = stream.Signature(head_layout(config)), stream.Signature(payload_layout(config))
+        tagged = stream.Signature(tagged_layout(config))
+        names = [refused(status) for status in Status if status is not Status.OK]
+        super().__init__(
+            {
+                "host_head": In(head),
+                "host_payload": In(payload),
+                "net_head": In(head),
+                "net_payload": In(payload),
+                "announcements": In(tagged),
+                "registrations": Out(tagged),
+                "screen": Out(screen_signature(config)),
+                "slots": Out(slots_signature(config)),
+                "o": Out(stream.Signature(fold_layout(config), always_ready=True)),
+                "segments": Out(stream.Signature(segment_layout(config), always_ready=True)),
+                "events": Out(data.StructLayout(dict.fromkeys(names + _COUNTED, 1))),
+            }
+        )
+        self._config = config
+
+    #: cycles from a payload beat taken to its fold beat
+    latency = 1 + Screen.latency + Decide.latency + Plan.latency
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.merge = merge = Merge(self._config)
+        m.submodules.screen = screen = Screen(self._config)
+        m.submodules.decide = decide = Decide(self._config)
+        m.submodules.plan = plan = Plan(self._config)
+        for name in ("host_head", "host_payload", "net_head", "net_payload", "announcements"):
+            connect(m, flipped(getattr(self, name)), getattr(merge, name))
+        connect(m, merge.registrations, flipped(self.registrations))
+        connect(m, merge.o, screen.i)
+        connect(m, screen.screen, flipped(self.screen))
+        connect(m, screen.o, decide.i)
+        connect(m, decide.slots, flipped(self.slots))
+        connect(m, decide.o, plan.i)
+        connect(m, plan.o, flipped(self.o))
+        connect(m, plan.segments, flipped(self.segments))
+        for name in _COUNTED:
+            m.d.comb += self.events[name].eq(decide.events[name])
+        for status in Status:
+            if status is not Status.OK:
+                m.d.comb += self.events[refused(status)].eq(decide.events[status.name])
+        return m

@@ -1,0 +1,131 @@
+"""The checks that do not need the slot: context, contributor, source, and what this instance can fold."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..codes import Collective, Direction, Port, Status, known
+from ..config import Config
+from ..registry.ports import screen_signature
+from ..wire import FLAGS, tagged_layout
+from .layouts import screened_layout
+
+__all__ = ["Screen"]
+
+
+class Screen(wiring.Component):
+    """Asks the registry about each packet's context and contributor, and names the first cause against it.
+
+    Latency: 3. Throughput: 1. Ready path: always ready. Order: kept. On error: none; the causes travel with the beats.
+    """
+
+    latency = 3
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "i": In(stream.Signature(tagged_layout(config), always_ready=True)),
+                "screen": Out(screen_signature(config)),
+                "o": Out(stream.Signature(screened_layout(config), always_ready=True)),
+            }
+        )
+        self._config = config
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        context_bits = (config.contexts - 1).bit_length()
+
+        # rank 1: the registry's answer arrives beside the beat
+        arrived = self.i.p
+        beat = Signal(tagged_layout(config), reset_less=True)
+        valid = Signal()
+        m.d.comb += [
+            self.screen.question.context.eq(arrived.head.header.comm_id[:context_bits]),
+            self.screen.question.index.eq(arrived.head.header.source),
+        ]
+        m.d.sync += [beat.eq(self.i.payload), valid.eq(self.i.valid)]
+
+        # rank 2: every check on its own
+        header, remote, answer = beat.head.header, beat.head.remote, self.screen.answer
+        geometry = answer.geometry
+        down = FLAGS(header.flags).direction == Direction.DOWN.value
+        at_host = beat.port == Port.HOST
+        checks = {
+            "named": answer.open & (Value.cast(answer.names) == Cat(header.comm_id, header.coll_tag_high32)),
+            "is_leader": header.source < geometry.leaders,
+            "is_child": (header.source >= geometry.leaders) & (header.source < geometry.leaders + geometry.children),
+            "mac": remote.mac == Mux(down, answer.parent.mac, answer.member.mac),
+            "ip": remote.ip == Mux(down, answer.parent.ip, answer.member.ip),
+            "port": remote.port == Mux(down, answer.parent.port, answer.member.port),
+            "queue": down | (remote.queue == answer.member.queue),
+            "child_of_parent": ~geometry.root,
+            "too_long": header.length > config.segment_bytes,
+            "no_whole": self._part_of_element(header),
+            "supported": self._supported(header),
+            "reduces": header.collective == Collective.ALLREDUCE.value,
+            "reported": header.status != 0,
+        }
+        found = {name: Signal(name=name) for name in checks}
+        m.d.sync += [found[name].eq(check) for name, check in checks.items()]
+        late = Signal(screened_layout(config), reset_less=True)
+        late_valid, late_at_host = Signal(), Signal()
+        m.d.sync += [
+            late.data.eq(beat.data),
+            late.first.eq(beat.first),
+            late.last.eq(beat.last),
+            late.bad.eq(beat.bad),
+            late.announced.eq(beat.announced),
+            late.down.eq(down),
+            late.header.eq(header),
+            late.context.eq(header.comm_id[:context_bits]),
+            late.geometry.eq(geometry),
+            late_at_host.eq(at_host),
+            late_valid.eq(valid),
+        ]
+
+        # rank 3: the first cause
+        source = found["mac"] & found["ip"] & found["port"] & found["queue"]
+        refusal, failing = Signal(Status), Signal(Status)
+        with m.If(late.announced):
+            m.d.comb += refusal.eq(Status.OK)
+        with m.Elif(late.down & late_at_host):
+            m.d.comb += refusal.eq(Status.WRONG_SOURCE)
+        with m.Elif(~found["named"]):
+            m.d.comb += refusal.eq(Status.NOT_OPEN)
+        with m.Elif(~late.down & ~Mux(late_at_host, found["is_leader"], found["is_child"])):
+            m.d.comb += refusal.eq(Status.OUT_OF_RANGE)
+        with m.Elif(~source | (late.down & ~found["child_of_parent"])):
+            m.d.comb += refusal.eq(Status.WRONG_SOURCE)
+
+        with m.If(found["reported"]):
+            m.d.comb += Value.cast(failing).eq(late.header.status)
+        with m.Elif(~found["supported"]):
+            m.d.comb += failing.eq(Status.UNSUPPORTED)
+        with m.Elif(Mux(found["reduces"], found["too_long"] | found["no_whole"], late.header.length != 0)):
+            m.d.comb += failing.eq(Status.BAD_LENGTH)
+        m.d.sync += [self.o.payload.eq(late), self.o.valid.eq(late_valid)]
+        m.d.sync += [
+            self.o.p.refusal.eq(refusal),
+            self.o.p.failing.eq(failing),
+            self.o.p.too_long.eq(found["too_long"] & ~found["reported"]),
+        ]
+        return m
+
+    def _supported(self, header):
+        """Whether this instance folds the collective, and with this operator and type where it reduces."""
+        config = self._config
+        reduces = known(header.opt_code, config.operators) & known(header.data_type, config.types)
+        return (
+            (header.collective == Collective.BARRIER.value)
+            | (header.collective == Collective.DEREGISTER.value)
+            | ((header.collective == Collective.ALLREDUCE.value) & reduces)
+        )
+
+    def _part_of_element(self, header):
+        """Whether the length is no whole number of elements; every built type has a power of two bytes."""
+        broken = 0
+        for data_type in self._config.types:
+            mask = data_type.element_bytes - 1
+            broken = broken | ((header.data_type == data_type.value) & (header.length & mask).any())
+        return broken

@@ -1,0 +1,160 @@
+"""Answers for the rooms that ask: lookups, screening and the directory, from tables that enrolment writes."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import Config
+from ..wire import address_layout
+from .ports import directory_signature, geometry_layout, key_layout, lookup_signature, screen_signature
+from .table import Table
+
+__all__ = ["Lookups", "context_layout", "member_layout"]
+
+
+def context_layout(config: Config) -> data.StructLayout:
+    """What enrolment writes of a context: who it is, its shape, and the addresses of the parent and of this NIC."""
+    return data.StructLayout(
+        {
+            "context": range(config.contexts),
+            "names": key_layout(),
+            "geometry": geometry_layout(config),
+            "parent": address_layout(config),
+            "local_mac": 48,
+            "local_ip": 32,
+        }
+    )
+
+
+def member_layout(config: Config) -> data.StructLayout:
+    """What enrolment writes of a contributor: where it registered."""
+    return data.StructLayout(
+        {
+            "context": range(config.contexts),
+            "index": range(config.contributors),
+            "address": address_layout(config),
+        }
+    )
+
+
+class Lookups(wiring.Component):
+    """The tables behind the registry's questions: one copy for each room that asks, so that none waits for another.
+
+    Latency: as in ``ports``. Throughput: 1 on every port. Ready path: always ready. Order: kept. On error: an answer
+    for a context that is not open says so, the rest of it means nothing.
+    """
+
+    def __init__(self, config: Config):
+        lookup, directory = lookup_signature(), directory_signature(config)
+        super().__init__(
+            {
+                "open_contexts": In(config.contexts),
+                "describe": In(stream.Signature(context_layout(config), always_ready=True)),
+                "enrol": In(stream.Signature(member_layout(config), always_ready=True)),
+                "host_lookup": In(lookup),
+                "net_lookup": In(lookup),
+                "host_directory": In(directory),
+                "net_directory": In(directory),
+                "screen": In(screen_signature(config)),
+                #: where a contributor registered, for enrolment itself: the answer comes one cycle after the question
+                "member": In(
+                    wiring.Signature(
+                        {
+                            "context": Out(range(config.contexts)),
+                            "index": Out(range(config.contributors)),
+                            "address": In(address_layout(config)),
+                        }
+                    )
+                ),
+            }
+        )
+        self._config = config
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        place = data.StructLayout({"parent": address_layout(config), "local_mac": 48, "local_ip": 32})
+
+        m.submodules.names = names = Table(key_layout(), config.contexts, readers=3)
+        m.submodules.geometry = geometry = Table(geometry_layout(config), config.contexts, readers=1)
+        m.submodules.places = places = Table(place, config.contexts, readers=3)
+        members_depth = config.contexts * config.leaves
+        m.submodules.members = members = Table(address_layout(config), members_depth, readers=4)
+
+        written = self.describe.p
+        for table, row in (
+            (names, written.names),
+            (geometry, written.geometry),
+            (places, Cat(Value.cast(written.parent), written.local_mac, written.local_ip)),
+        ):
+            m.d.comb += [
+                table.write.valid.eq(self.describe.valid),
+                table.write.p.address.eq(written.context),
+                Value.cast(table.write.p.data).eq(Value.cast(row)),
+            ]
+        member = self.enrol.p
+        m.d.comb += [
+            members.write.valid.eq(self.enrol.valid),
+            members.write.p.address.eq(self._member(member.context, member.index)),
+            members.write.p.data.eq(member.address),
+        ]
+
+        self._look_up(m, self.host_lookup, names.read[0])
+        self._look_up(m, self.net_lookup, names.read[1])
+        self._direct(m, self.host_directory, members.read[0], places.read[0], place)
+        self._direct(m, self.net_directory, members.read[1], places.read[1], place)
+
+        question, answer = self.screen.question, self.screen.answer
+        is_open = Signal()
+        m.d.sync += is_open.eq(self.open_contexts.bit_select(question.context, 1))
+        m.d.comb += [
+            names.read[2].address.eq(question.context),
+            geometry.read[0].address.eq(question.context),
+            places.read[2].address.eq(question.context),
+            members.read[2].address.eq(self._member(question.context, question.index)),
+            answer.open.eq(is_open),
+            answer.names.eq(names.read[2].data),
+            answer.geometry.eq(geometry.read[0].data),
+            answer.parent.eq(places.read[2].data.parent),
+            answer.member.eq(members.read[2].data),
+            members.read[3].address.eq(self._member(self.member.context, self.member.index)),
+            self.member.address.eq(members.read[3].data),
+        ]
+        return m
+
+    def _member(self, context, index):
+        return Cat(Value.cast(index)[: self._config.levels], context)
+
+    def _look_up(self, m, port, names):
+        """One rank to read the names, one to compare them."""
+        index = port.request.p.comm_id[: (self._config.contexts - 1).bit_length()]
+        asked = Signal(key_layout())
+        asked_valid = Signal()
+        is_open = Signal()
+        m.d.comb += names.address.eq(index)
+        m.d.sync += [
+            asked.eq(port.request.payload),
+            asked_valid.eq(port.request.valid),
+            is_open.eq(self.open_contexts.bit_select(index, 1)),
+            port.response.p.open.eq(is_open & (Value.cast(names.data) == Value.cast(asked))),
+            port.response.valid.eq(asked_valid),
+        ]
+
+    def _direct(self, m, port, member, place, place_layout):
+        """One rank to read both tables, one to choose between them."""
+        question = port.request.p
+        to_parent = Signal()
+        asked = Signal()
+        local = place_layout(Value.cast(place.data))
+        m.d.comb += [
+            member.address.eq(self._member(question.context, question.index)),
+            place.address.eq(question.context),
+        ]
+        m.d.sync += [
+            to_parent.eq(question.parent),
+            asked.eq(port.request.valid),
+            port.response.valid.eq(asked),
+            Value.cast(port.response.p.remote).eq(Mux(to_parent, Value.cast(local.parent), Value.cast(member.data))),
+            port.response.p.local_mac.eq(local.local_mac),
+            port.response.p.local_ip.eq(local.local_ip),
+        ]

@@ -1,0 +1,101 @@
+"""The registry: contexts, where their contributors registered, and the records of the fold slots. Only connects."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ..codes import Status
+from ..config import Config
+from ..control.events import refused
+from ..streams import Queue
+from ..wire import copy_layout, tagged_layout
+from .enrolment import Enrolment
+from .lookups import Lookups
+from .ports import directory_signature, lookup_signature, screen_signature, slots_signature
+from .slots import SlotTable
+from .states import ContextStates
+
+__all__ = ["Registry"]
+
+#: registrations that may wait for their turn, in beats of up to the record's length
+_WAITING_BEATS = 16
+#: answers to refused registrations that may wait for an egress, per port
+_WAITING_ANSWERS = 4
+
+
+class Registry(wiring.Component):
+    """Who may contribute, and who has.
+
+    ``registrations`` come in, and what comes of them goes out as ``announcements`` (through the fold) and
+    ``refusals``. The other rooms ask through the ports of ``registry.ports``.
+
+    Latency: as in ``registry.ports``. Throughput: 1 question a cycle on every port; registrations take some cycles
+    each. Ready path: registered. Order: kept. On error: a refused registration changes nothing and is counted.
+    """
+
+    def __init__(self, config: Config):
+        lookup, directory = lookup_signature(), directory_signature(config)
+        closed = stream.Signature(range(config.contexts), always_ready=True)
+        names = [refused(status) for status in Status if status is not Status.OK]
+        super().__init__(
+            {
+                "registrations": In(stream.Signature(tagged_layout(config))),
+                "announcements": Out(stream.Signature(tagged_layout(config))),
+                "host_refusals": Out(stream.Signature(copy_layout(config))),
+                "net_refusals": Out(stream.Signature(copy_layout(config))),
+                "host_lookup": In(lookup),
+                "net_lookup": In(lookup),
+                "host_directory": In(directory),
+                "net_directory": In(directory),
+                "screen": In(screen_signature(config)),
+                "slots": In(slots_signature(config)),
+                "host_closed": In(closed),
+                "net_closed": In(closed),
+                "release": In(stream.Signature(range(config.contexts))),
+                "open_contexts": Out(config.contexts),
+                "events": Out(data.StructLayout(dict.fromkeys([*names, "opened", "closed", "unanswered"], 1))),
+            }
+        )
+        self._config = config
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.registrations = waiting = Queue(tagged_layout(config), _WAITING_BEATS)
+        m.submodules.enrolment = enrolment = Enrolment(config)
+        m.submodules.states = states = ContextStates(config)
+        m.submodules.lookups = lookups = Lookups(config)
+        m.submodules.slots = slots = SlotTable(config)
+        m.submodules.host_answers = host_answers = Queue(copy_layout(config), _WAITING_ANSWERS)
+        m.submodules.net_answers = net_answers = Queue(copy_layout(config), _WAITING_ANSWERS)
+
+        connect(m, flipped(self.registrations), waiting.i)
+        connect(m, waiting.o, enrolment.i)
+        connect(m, enrolment.announcements, flipped(self.announcements))
+        connect(m, enrolment.refusals[0], host_answers.i)
+        connect(m, enrolment.refusals[1], net_answers.i)
+        connect(m, host_answers.o, flipped(self.host_refusals))
+        connect(m, net_answers.o, flipped(self.net_refusals))
+        connect(m, enrolment.describe, lookups.describe)
+        connect(m, enrolment.enrol, lookups.enrol)
+        connect(m, enrolment.member, lookups.member)
+        connect(m, enrolment.prepare, slots.prepare)
+        connect(m, enrolment.change, states.change)
+        connect(m, flipped(self.slots), slots.slots)
+        for name in ("host_lookup", "net_lookup", "host_directory", "net_directory", "screen"):
+            connect(m, flipped(getattr(self, name)), getattr(lookups, name))
+        for name in ("host_closed", "net_closed", "release"):
+            connect(m, flipped(getattr(self, name)), getattr(states, name))
+        m.d.comb += [
+            states.context.eq(enrolment.context),
+            enrolment.state.eq(states.state),
+            lookups.open_contexts.eq(states.open_contexts),
+            self.open_contexts.eq(states.open_contexts),
+            self.events.opened.eq(states.opened),
+            self.events.closed.eq(states.closed),
+            self.events.unanswered.eq(enrolment.unanswered),
+        ]
+        for status in Status:
+            if status is not Status.OK:
+                m.d.comb += self.events[refused(status)].eq(enrolment.refused[status.name])
+        return m
