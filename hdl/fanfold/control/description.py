@@ -1,0 +1,126 @@
+"""The register map: ``registers.rdl``, compiled for one configuration into a plain list.
+
+Everything that knows a register takes it from here: the hardware (``registers.py``), the exported JSON
+(``register_map``), the table in ``docs/registers.md`` (``table``), and Python by name (``by_name``).
+``python -m fanfold.control.description`` prints the table.
+"""
+
+import re
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.resources import as_file, files
+
+from systemrdl import RDLCompiler
+from systemrdl.node import FieldNode, RegNode
+
+from ..config import Config
+from .events import EVENTS
+
+__all__ = ["ADDRESS_BITS", "WORD_BITS", "Register", "by_name", "counter", "describe", "register_map", "table"]
+
+#: the registers take this many bits of address: 4 KiB, what a bus maps at the least
+ADDRESS_BITS = 12
+#: every register is one word
+WORD_BITS = 32
+
+
+@dataclass(frozen=True)
+class Register:
+    """One register: where it is, what may be done to it, and what it means.
+
+    ``access`` is ``"ro"``, ``"rw"`` or ``"wo"``; any other access is an error. ``width`` is how many of the low bits
+    mean something, the others read 0. A ``constant`` register always reads its ``reset`` value.
+    """
+
+    name: str
+    address: int
+    width: int
+    access: str
+    reset: int
+    constant: bool
+    description: str
+
+
+def counter(event: str) -> str:
+    """Name of the register that counts ``event``."""
+    return f"count_{event}"
+
+
+@lru_cache
+def describe(config: Config) -> tuple[Register, ...]:
+    """The registers of an instance, by rising address."""
+    compiler = RDLCompiler()
+    with as_file(files(__package__) / "registers.rdl") as path:
+        compiler.compile_file(str(path), defines={"COUNTERS": _counters()})
+    top = compiler.elaborate("fanfold", parameters=_parameters(config)).top
+    found = [_register(node, top) for node in top.descendants(unroll=True) if isinstance(node, RegNode)]
+    return tuple(sorted(found, key=lambda register: register.address))
+
+
+def by_name(config: Config) -> dict[str, Register]:
+    """The same registers, to be found by name."""
+    return {register.name: register for register in describe(config)}
+
+
+def register_map(config: Config) -> dict:
+    """The register map as JSON-ready values."""
+    return {
+        "address_bits": ADDRESS_BITS,
+        "word_bits": WORD_BITS,
+        "registers": [asdict(register) for register in describe(config)],
+    }
+
+
+def table(config: Config) -> str:
+    """The register map as a Markdown table, one register a line."""
+    lines = ["| address | name | bits | access | reset | meaning |", "| --- | --- | --- | --- | --- | --- |"]
+    for each in describe(config):
+        reset = f"0x{each.reset:08X}" if each.access != "wo" else ""
+        lines.append(
+            f"| 0x{each.address:03X} | `{each.name}` | {each.width} | {each.access} | {reset} | {each.description} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _counters() -> str:
+    """Instances of the RDL's counter register, one an event, each with its meaning."""
+    return " ".join(f'counter_r {event}; {event}->desc = "{meaning}";' for event, meaning in EVENTS.items())
+
+
+def _parameters(config: Config) -> dict[str, int]:
+    """Values of the RDL's parameters."""
+    major, minor, patch = (int(number) for number in re.findall(r"\d+", version("fanfold"))[:3])
+    return {
+        "VERSION_MAJOR": major,
+        "VERSION_MINOR": minor,
+        "VERSION_PATCH": patch,
+        "BEAT_BYTES": config.beat_bytes,
+        "CONTRIBUTORS": config.contributors,
+        "CONTEXTS": config.contexts,
+        "WINDOW": config.window,
+        "SEGMENT_BYTES": config.segment_bytes,
+        "OPERATORS": sum(1 << member.value for member in config.operators),
+        "TYPES": sum(1 << member.value for member in config.types),
+        "UDP_PORT": config.udp_port,
+        "QUEUE_BITS": config.queue_bits,
+    }
+
+
+def _register(node: RegNode, top) -> Register:
+    fields: list[FieldNode] = node.fields()
+    return Register(
+        name=node.get_rel_path(top, hier_separator="_", array_suffix="_{index:d}"),
+        address=node.absolute_address,
+        width=max(field.high for field in fields) + 1,
+        access={(True, False): "ro", (True, True): "rw", (False, True): "wo"}[
+            node.has_sw_readable, node.has_sw_writable
+        ],
+        reset=sum(field.get_property("reset") << field.low for field in fields),
+        constant=not node.has_sw_writable and not node.has_hw_writable,
+        description=node.get_property("desc"),
+    )
+
+
+if __name__ == "__main__":
+    print(table(Config()), end="")

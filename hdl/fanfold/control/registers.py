@@ -1,0 +1,107 @@
+"""The registers: answers the bus, shows the counters and the open contexts, and passes on what a host asks for.
+
+The edge puts an AXI4-Lite port in front of the bus; the engine gives events and open contexts, and takes releases.
+"""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import Config
+from .bus import bus_signature, request_layout, response_layout
+from .counters import Counters
+from .description import WORD_BITS, counter, describe
+from .events import EVENTS, events_layout
+
+__all__ = ["Registers"]
+
+
+class Registers(wiring.Component):
+    """All registers of one instance, as ``description`` has them.
+
+    Latency: 2 from request to response; a released context is offered with the response. Throughput: one access in 3
+    cycles. Ready path: registered. Order: kept, one access at a time. On error: an access that the register map does
+    not have (address, direction, context number) is answered with ``error`` and changes nothing; so is a release while
+    the one before is not taken yet.
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "bus": In(bus_signature()),
+                "events": In(events_layout()),
+                "open_contexts": In(config.contexts),
+                "release": Out(stream.Signature(range(config.contexts))),
+            }
+        )
+        self._config = config
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a request that is taken to its response."""
+        return 2
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.counters = counters = Counters()
+        m.d.comb += counters.events.eq(self.events)
+        opened = Signal.like(self.open_contexts)
+        m.d.sync += opened.eq(self.open_contexts)
+        scratch = Signal(WORD_BITS)
+
+        # what each register reads that is no constant, and the cycle in which one is written
+        values = {"scratch": scratch}
+        values |= {f"open_contexts_{n}": word for n, word in enumerate(_words(opened))}
+        values |= {counter(event): counters.counts[event] for event in EVENTS}
+        writes = {name: Signal(name=f"write_{name}") for name in ("scratch", "release", "snapshot")}
+
+        request = Signal(request_layout())
+        response = Signal(response_layout())
+        m.d.comb += self.bus.response.payload.eq(response)
+        with m.FSM(name="access"):
+            with m.State("waiting for a request"):
+                m.d.comb += self.bus.request.ready.eq(1)
+                m.d.sync += request.eq(self.bus.request.payload)
+                with m.If(self.bus.request.valid):
+                    m.next = "looking up"
+            with m.State("looking up"):
+                m.next = "answering"
+                m.d.sync += [response.data.eq(0), response.error.eq(0)]
+                with m.Switch(request.address[2:]):
+                    for register in describe(self._config):
+                        with m.Case(register.address >> 2):
+                            readable, writable = register.access != "wo", register.access != "ro"
+                            m.d.sync += response.error.eq(Mux(request.write, not writable, not readable))
+                            if writable:
+                                m.d.comb += writes[register.name].eq(request.write)
+                            if readable:
+                                value = register.reset if register.constant else values[register.name]
+                                m.d.sync += response.data.eq(Mux(request.write, 0, value))
+                    with m.Default():
+                        m.d.sync += response.error.eq(1)
+            with m.State("answering"):
+                m.d.comb += self.bus.response.valid.eq(1)
+                with m.If(self.bus.response.ready):
+                    m.next = "waiting for a request"
+
+        chosen = Cat(bit.replicate(8) for bit in request.strobe)  # the bits that are to be written
+        written = Signal(WORD_BITS)
+        m.d.comb += [
+            written.eq(request.data & chosen),
+            counters.snapshot.eq(writes["snapshot"] & written[0]),
+        ]
+        with m.If(writes["scratch"]):
+            m.d.sync += scratch.eq((scratch & ~chosen) | written)
+        with m.If(self.release.ready):
+            m.d.sync += self.release.valid.eq(0)
+        with m.If(writes["release"]):
+            with m.If((written >= self._config.contexts) | self.release.valid):
+                m.d.sync += response.error.eq(1)
+            with m.Elif(request.strobe[0]):
+                m.d.sync += [self.release.valid.eq(1), self.release.payload.eq(written)]
+        return m
+
+
+def _words(flags: Value) -> list[Value]:
+    """``flags`` cut into words, the first bits first."""
+    return [flags[at : at + WORD_BITS] for at in range(0, len(flags), WORD_BITS)]

@@ -1,0 +1,176 @@
+"""The registers on their bus: every register, every refusal, counters, snapshots, releases."""
+
+import random
+
+import pytest
+
+from fanfold.config import PRESETS, Config
+from fanfold.control import EVENTS, Registers, by_name, counter, describe
+from fanfold_sim.bench import STALLS, cycle, receive, run, send
+
+TINY = PRESETS["tiny"]
+
+
+async def access(ctx, dut, address, *, write=False, value=0, strobe=0xF):
+    """One access; what was read, or None when it was refused."""
+    request = {"address": address, "write": write, "data": value, "strobe": strobe}
+    await send(ctx, dut.bus.request, [request])
+    (answer,) = await receive(ctx, dut.bus.response, 1)
+    return None if answer.error else answer.data
+
+
+async def read(ctx, dut, name, config=TINY):
+    return await access(ctx, dut, by_name(config)[name].address)
+
+
+async def write(ctx, dut, name, value, strobe=0xF, config=TINY):
+    """Writes; whether it was accepted."""
+    address = by_name(config)[name].address
+    return await access(ctx, dut, address, write=True, value=value, strobe=strobe) is not None
+
+
+async def pulse(ctx, dut, *events):
+    """One cycle with these events."""
+    for event in events:
+        ctx.set(dut.events[event], 1)
+    await cycle(ctx)
+    for event in events:
+        ctx.set(dut.events[event], 0)
+
+
+@pytest.mark.parametrize("stall", STALLS)
+def test_every_address_answers_after_the_map(stall):
+    dut = Registers(TINY)
+    registers = {register.address >> 2: register for register in describe(TINY)}
+    requests = [
+        {"address": word << 2 | word & 3, "write": write, "data": 0, "strobe": 0xF}
+        for word in [*range(128), 1023]
+        for write in (0, 1)
+    ]
+
+    async def source(ctx):
+        await send(ctx, dut.bus.request, requests, stall, seed=1)
+
+    async def sink(ctx):
+        ctx.set(dut.release.ready, 1)
+        answers = await receive(ctx, dut.bus.response, len(requests), stall, seed=2)
+        for request, answer in zip(requests, answers, strict=True):
+            register = registers.get(request["address"] >> 2)
+            refused = register is None or register.access == ("ro" if request["write"] else "wo")
+            assert answer.error == refused, request
+            constant = not (refused or request["write"])
+            assert answer.data == (register.reset if constant else 0), request
+
+    monitors = run(dut, source, sink, cycles=8000)
+    taken, offered = monitors["bus.request"].taken, monitors["bus.response"].offered
+    assert {after - before for before, after in zip(taken, offered, strict=True)} == {dut.latency}
+
+
+def test_scratch_takes_the_strobed_bytes():
+    dut = Registers(TINY)
+    choices = random.Random(3)
+
+    async def host(ctx):
+        held = 0
+        for strobe in [*range(16), *choices.choices(range(16), k=16)]:
+            value = choices.getrandbits(32)
+            assert await write(ctx, dut, "scratch", value, strobe)
+            chosen = sum(0xFF << 8 * byte for byte in range(4) if strobe >> byte & 1)
+            held = held & ~chosen | value & chosen
+            assert await read(ctx, dut, "scratch") == held
+
+    run(dut, host, cycles=1000)
+
+
+def test_counts_show_the_last_snapshot_and_no_other_moment():
+    dut = Registers(TINY)
+    names = list(EVENTS)
+
+    async def host(ctx):
+        for rounds, event in enumerate(names, start=1):
+            for _ in range(rounds):
+                await pulse(ctx, dut, event)
+        await pulse(ctx, dut, *names)
+        for event in names:
+            assert await read(ctx, dut, counter(event)) == 0, "no snapshot yet"
+        assert await write(ctx, dut, "snapshot", 0)
+        assert await write(ctx, dut, "snapshot", 1, strobe=0b1110)
+        assert await read(ctx, dut, counter(names[0])) == 0, "neither of these is a snapshot"
+        assert await write(ctx, dut, "snapshot", 1)
+        await pulse(ctx, dut, *names)
+        for rounds, event in enumerate(names, start=1):
+            assert await read(ctx, dut, counter(event)) == rounds + 1
+        assert await write(ctx, dut, "snapshot", 0xFFFFFFFF)
+        assert await read(ctx, dut, counter(names[-1])) == len(names) + 2
+
+    run(dut, host, cycles=3000)
+
+
+def test_a_snapshot_is_of_one_moment():
+    """Events in every cycle, all at once: all counters of a snapshot are equal."""
+    dut = Registers(TINY)
+
+    async def host(ctx):
+        for event in EVENTS:
+            ctx.set(dut.events[event], 1)
+        before = 0
+        for _ in range(3):
+            assert await write(ctx, dut, "snapshot", 1)
+            counts = {await read(ctx, dut, counter(event)) for event in EVENTS}
+            assert len(counts) == 1
+            (now,) = counts
+            assert now > before
+            before = now
+
+    run(dut, host, cycles=1000)
+
+
+@pytest.mark.parametrize("contexts", [2, 64])
+def test_open_contexts_show(contexts):
+    config = Config(beat_bytes=8, contexts=contexts)
+    dut = Registers(config)
+    flags = random.Random(contexts).getrandbits(contexts)
+
+    async def host(ctx):
+        ctx.set(dut.open_contexts, flags)
+        await cycle(ctx)
+        words = [await read(ctx, dut, f"open_contexts_{n}", config) for n in range((contexts + 31) // 32)]
+        assert sum(word << 32 * n for n, word in enumerate(words)) == flags
+
+    run(dut, host, cycles=100)
+
+
+def test_releases_reach_the_engine_once_each():
+    dut = Registers(TINY)
+
+    async def host(ctx):
+        assert await write(ctx, dut, "release", 1)
+        (valid,) = await cycle(ctx, dut.release.valid)
+        assert valid
+        assert not await write(ctx, dut, "release", 0), "the one before is still under way"
+        assert await receive(ctx, dut.release, 1) == [1]
+        assert await write(ctx, dut, "release", 0)
+        assert await receive(ctx, dut.release, 1) == [0]
+
+    run(dut, host, cycles=200)
+
+
+@pytest.mark.parametrize(
+    ("value", "strobe", "accepted"),
+    [
+        (2, 0b1111, False),  # no such context
+        (0x100, 0b1111, False),
+        (0x80000001, 0b1111, False),
+        (1, 0b1110, True),  # nothing is written
+        (1, 0b0000, True),
+    ],
+)
+def test_no_release_without_a_context(value, strobe, accepted):
+    dut = Registers(TINY)
+
+    async def host(ctx):
+        assert await write(ctx, dut, "release", value, strobe) is accepted
+        for _ in range(5):
+            assert await cycle(ctx, dut.release.valid) == (0,)
+
+    run(dut, host, cycles=100)
