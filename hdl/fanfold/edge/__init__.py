@@ -1,1 +1,7 @@
 """AXI4-Stream and AXI4-Lite: the only place with foreign names."""
+
+from .axi_lite import AxiLite, axi_lite_signature
+from .axi_stream import FromAxi, ToAxi, axi_layout
+from .top import Fanfold
+
+__all__ = ["AxiLite", "Fanfold", "FromAxi", "ToAxi", "axi_layout", "axi_lite_signature"]

@@ -1,0 +1,146 @@
+"""AXI4-Stream to frames and back: the adapters between the four stream ports of the top and the engine.
+
+Here the AXI port is a stream whose payload has the foreign fields; the top gives them their flat names.
+"""
+
+from functools import reduce
+from operator import or_
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import Config
+from ..streams import Skid, Slice
+from ..wire import frame_layout
+
+__all__ = ["FromAxi", "ToAxi", "axi_layout"]
+
+
+def axi_layout(config: Config, queue: str) -> data.StructLayout:
+    """One transfer; ``queue`` is the name of the field that carries the host queue: ``tid`` or ``tdest``."""
+    if queue not in ("tid", "tdest"):
+        raise ValueError(f"queue is {queue!r}: it must be 'tid' or 'tdest'")
+    return data.StructLayout(
+        {
+            "tdata": 8 * config.beat_bytes,
+            "tkeep": config.beat_bytes,
+            "tlast": 1,
+            "tuser": 1,
+            queue: config.queue_bits,
+        }
+    )
+
+
+class FromAxi(wiring.Component):
+    """AXI4-Stream transfers in, frame beats out.
+
+    The bytes of a beat are the ones of ``tkeep`` up to its first zero. ``tuser`` counts with ``tlast``. A frame's host
+    queue is that of its first beat.
+
+    Latency: 2. Throughput: 1. Ready path: registered. Order: kept. On error: a beat with ``tkeep`` all zero is dropped
+    when it is not the last. A frame leaves with its bad mark when it has a byte after a zero in ``tkeep``, a beat that
+    is not full before the last, or no byte in the last beat; that last beat then counts as one byte.
+    """
+
+    def __init__(self, config: Config, *, queue: str):
+        super().__init__(
+            {
+                "i": In(stream.Signature(axi_layout(config, queue))),
+                "o": Out(stream.Signature(frame_layout(config))),
+            }
+        )
+        self._config = config
+        self._queue = queue
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a beat's arrival to its offer."""
+        return 2
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.arrivals = arrivals = Skid(axi_layout(self._config, self._queue))
+        m.submodules.departures = departures = Slice(frame_layout(self._config))
+        wiring.connect(m, wiring.flipped(self.i), arrivals.i)
+        wiring.connect(m, departures.o, wiring.flipped(self.o))
+
+        beat, frame = arrivals.o.payload, departures.i.payload
+        full, leading = _leading_ones(beat.tkeep)
+        null = ~beat.tkeep.any() & ~beat.tlast
+        torn = reduce(or_, (~low & high for low, high in zip(beat.tkeep, beat.tkeep[1:], strict=False)))
+        broken = Signal()  # this beat breaks its frame
+        m.d.comb += broken.eq(torn | Mux(beat.tlast, ~beat.tkeep[0], ~full))
+
+        first = Signal(init=1)
+        was_broken = Signal()  # a beat before it did
+        queue = Signal(self._config.queue_bits)
+        m.d.comb += [
+            arrivals.o.ready.eq(departures.i.ready),
+            departures.i.valid.eq(arrivals.o.valid & ~null),
+            frame.data.eq(beat.tdata),
+            frame.last.eq(beat.tlast),
+            frame.bad.eq(beat.tuser | broken | was_broken),
+            frame.queue.eq(Mux(first, beat[self._queue], queue)),
+        ]
+        with m.If(full | ~beat.tlast):
+            m.d.comb += frame.count.eq(self._config.beat_bytes)
+        with m.Elif(~beat.tkeep[0]):
+            m.d.comb += frame.count.eq(1)
+        with m.Else():
+            m.d.comb += frame.count.eq(leading)
+        with m.If(departures.i.valid & departures.i.ready):
+            m.d.sync += [
+                first.eq(beat.tlast),
+                was_broken.eq((was_broken | broken) & ~beat.tlast),
+                queue.eq(frame.queue),
+            ]
+        return m
+
+
+class ToAxi(wiring.Component):
+    """Frame beats in, AXI4-Stream transfers out; ``tuser`` is high only with ``tlast``, in a bad frame.
+
+    Latency: 1. Throughput: 1. Ready path: registered. Order: kept. On error: none.
+    """
+
+    def __init__(self, config: Config, *, queue: str):
+        super().__init__(
+            {
+                "i": In(stream.Signature(frame_layout(config))),
+                "o": Out(stream.Signature(axi_layout(config, queue))),
+            }
+        )
+        self._config = config
+        self._queue = queue
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a beat's arrival to its offer."""
+        return 1
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.departures = departures = Skid(axi_layout(self._config, self._queue))
+        wiring.connect(m, departures.o, wiring.flipped(self.o))
+        frame, beat = self.i.payload, departures.i.payload
+        m.d.comb += [
+            departures.i.valid.eq(self.i.valid),
+            self.i.ready.eq(departures.i.ready),
+            beat.tdata.eq(frame.data),
+            beat.tkeep.eq(Cat(frame.count > byte for byte in range(self._config.beat_bytes))),
+            beat.tlast.eq(frame.last),
+            beat.tuser.eq(frame.bad & frame.last),
+            beat[self._queue].eq(frame.queue),
+        ]
+        return m
+
+
+def _leading_ones(bits: Value) -> tuple[Value, Value]:
+    """Whether all ``bits`` are ones; and if not, how many of them from bit 0 up are. As deep as the number has bits."""
+    if len(bits) == 1:
+        return bits, C(0, 0)
+    half = len(bits) // 2
+    low_full, low = _leading_ones(bits[:half])
+    high_full, high = _leading_ones(bits[half:])
+    return low_full & high_full, Cat(Mux(low_full, high, low), low_full)
