@@ -41,7 +41,7 @@ class Walker(wiring.Component):
     """
 
     #: copies that may be asked for and not taken yet: as many as keep one a cycle going through the output queue
-    _DEPTH = DIRECTORY_LATENCY + 4
+    _DEPTH = DIRECTORY_LATENCY + 3
 
     def __init__(self, config: Config, port: Port):
         super().__init__(
@@ -61,14 +61,15 @@ class Walker(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from a segment's arrival to the offer of its first copy, when idle."""
-        return self._queue.latency + 1 + DIRECTORY_LATENCY + self._output.latency
+        return 1 + DIRECTORY_LATENCY + self._output.latency
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.queue = self._queue
         m.submodules.output = self._output
-        self._enqueue(m)
-        asked = self._walk(m)
+        self._free = Signal()  # the walk can begin with a new segment in this cycle
+        arrived, new = self._enqueue(m)
+        asked = self._walk(m, arrived, new)
         self._answer(m, asked)
         wiring.connect(m, self._output.o, wiring.flipped(self.copies))
         return m
@@ -78,23 +79,35 @@ class Walker(wiring.Component):
         return segment.leaders if self._port is Port.HOST else segment.children
 
     def _enqueue(self, m):
-        """Keeps what has a copy at this port; the rest never enters the queue, so it costs no cycle behind it."""
+        """Keeps what has a copy at this port; the rest never enters the queue, so it costs no cycle behind it.
+
+        The next segment to walk through: whether there is one, and its job. It is the one that arrives now, when it
+        finds the queue empty.
+        """
         segment = self.i.payload
         down = segment.direction == Direction.DOWN
-        closing, wanted = Signal(), Signal()
+        arriving, new = Signal(self._job), Signal(self._job)
+        wanted, passing, arrived = Signal(), Signal(), Signal()
         m.d.comb += [
-            closing.eq(closes(segment)),
-            wanted.eq(down & ((self._here(segment) != 0) | closing)),
-            self._queue.i.payload.segment.eq(segment),
-            self._queue.i.payload.closing.eq(closing),
-            self._queue.i.valid.eq(self.i.valid & wanted),
+            arriving.segment.eq(segment),
+            arriving.closing.eq(closes(segment)),
+            wanted.eq(down & ((self._here(segment) != 0) | arriving.closing)),
+            passing.eq(self._queue.level == 0),
+            self._queue.i.payload.eq(arriving),
+            self._queue.i.valid.eq(self.i.valid & wanted & ~(passing & self._free)),
             self.i.ready.eq(self._queue.i.ready),
+            self._queue.o.ready.eq(self._free),
         ]
         if self._port is Port.NET:
             with m.If(~down):
                 m.d.comb += wanted.eq(1)
+        with m.If(passing):
+            m.d.comb += [new.eq(arriving), arrived.eq(self.i.valid & wanted)]
+        with m.Else():
+            m.d.comb += [new.eq(self._queue.o.payload), arrived.eq(self._queue.o.valid)]
+        return arrived, new
 
-    def _walk(self, m):
+    def _walk(self, m, arrived, new):
         """One question a cycle while there is room for its answer; what the copy needs besides goes with it."""
         config = self._config
         asked = Signal(
@@ -122,16 +135,14 @@ class Walker(wiring.Component):
         with m.If(~up):
             m.d.comb += asked.segment.header.source.eq(index)
 
-        refill = Signal()
-        m.d.comb += [refill.eq(~active | (asked.valid & final)), self._queue.o.ready.eq(refill)]
-        new = self._queue.o.payload
+        m.d.comb += self._free.eq(~active | (asked.valid & final))
         here = self._here(new.segment)
         new_up = new.segment.direction == Direction.UP
         single = Signal()  # one copy that is for no contributor: to the parent, or to nobody
         m.d.comb += single.eq(new_up | (here == 0))
-        with m.If(refill):
+        with m.If(self._free):
             m.d.sync += [
-                active.eq(self._queue.o.valid),
+                active.eq(arrived),
                 job.eq(new),
                 silent.eq(single & ~new_up),
                 left.eq(Mux(single, 1, here)),
