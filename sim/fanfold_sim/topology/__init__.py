@@ -1,4 +1,4 @@
-"""Machines: their packages, NUMA domains and cores, from presets or from ``lstopo`` files, and groups of their cores."""
+"""Machines (packages, NUMA domains, cores) from presets or ``lstopo`` files, and groups of their cores."""
 
 from .grouping import GROUPINGS, CoreGroup, group_cores
 from .hwloc import read_hwloc

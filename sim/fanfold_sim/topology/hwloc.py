@@ -88,7 +88,10 @@ def _sets_by_type(root: ElementTree.Element) -> dict[str, list[int]]:
 
 
 def _with_cores(sets: list[int], cores: list[int]) -> list[int]:
-    """The different sets that have a core, in order; a memory-only NUMA node has none, two kinds of memory share one."""
+    """The different sets that have a core, in order.
+
+    A memory-only NUMA node has none; two kinds of memory of the same cores count once.
+    """
     return [one for one in dict.fromkeys(sets) if any(one & core for core in cores)]
 
 
@@ -100,7 +103,11 @@ def _machine(
     domains: list[int],
     wrong: Callable[[str], TopologyError],
 ) -> Machine:
-    """The machine with each core at its place; a domain that spans packages is cut at their borders."""
+    """The machine with each core at its place.
+
+    The smallest set counts where domains overlap (memory of a whole package beside that of its parts); cores without
+    a domain make up one of their own in their package; a domain that spans packages is cut at their borders.
+    """
     placed: list[Core] = []
     numbers: dict[tuple[int, int], int] = {}
     seen = 0
@@ -108,12 +115,10 @@ def _machine(
         if units & seen:
             raise wrong(f"core {index} shares processing units with another core")
         seen |= units
-        homes = []
-        for what, sets in (("package", packages), ("domain", domains)):
-            home = [at for at, one in enumerate(sets) if one & units]
-            if len(home) != 1:
-                raise wrong(f"core {index} lies in {len(home)} {what}s: it must be in exactly one")
-            homes.append(home[0])
-        package, domain = homes
-        placed.append(Core(index, package, numbers.setdefault((package, domain), len(numbers))))
+        homes = [at for at, one in enumerate(packages) if one & units]
+        if len(homes) != 1:
+            raise wrong(f"core {index} lies in {len(homes)} packages: it must be in exactly one")
+        around = [(one.bit_count(), at) for at, one in enumerate(domains) if one & units]
+        home = (homes[0], min(around)[1] if around else -1)
+        placed.append(Core(index, homes[0], numbers.setdefault(home, len(numbers))))
     return Machine(name, tuple(placed), kind)
