@@ -1,0 +1,81 @@
+"""The leading one back to the top, no further than the exponent allows."""
+
+from functools import reduce
+from operator import or_
+from types import SimpleNamespace
+
+from amaranth import *
+
+from .format import Format
+from .steps import Steps
+
+__all__ = ["normalise"]
+
+#: bits that the coarse shift moves by
+_GROUP = 8
+
+
+def normalise(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
+    """Steps ``count``, ``normalise_coarse`` and ``normalise_fine``.
+
+    ``total`` is the sum, with one bit for its carry above the hidden bit and three below the fraction. It moves up
+    until its leading one is at the top or, for a subnormal, the exponent is used up; ``exponent`` becomes the exponent
+    field less one where there is a leading one. Leading zeros are counted in groups of 8, each by itself, so that the
+    count of a group needs no shift before.
+    """
+    width = len(s.total)
+    groups = [_group(s.total, at) for at in range(width, 0, -_GROUP)]
+    steps_up = []
+    for index in range(1, len(groups)):
+        empty = ~Cat(groups[:index]).any()
+        steps_up.append(empty & (s.exponent >= index * _GROUP))
+    coarse_bits = (len(groups) - 1).bit_length()
+    exactly = [up & ~further for up, further in zip(steps_up, [*steps_up[1:], C(0, 1)], strict=True)]
+    overflow = s.total[-1] & (s.exponent == form.top_exponent - 1)
+    s = steps.end(
+        "count",
+        sign=s.sign & ~(s.subtract & ~s.total.any()),
+        exponent=s.exponent,
+        total=s.total,
+        coarse=reduce(or_, [Mux(here, C(index, coarse_bits), 0) for index, here in enumerate(exactly, 1)]),
+        zeros=Cat(_leading_zeros(group) for group in groups),
+        clear=overflow | s.nan,
+        nan=s.nan,
+    )
+
+    zeros = s.zeros.word_select(s.coarse, 3)
+    left = s.exponent[3:] - s.coarse
+    # a leading one in place or above is there whatever the exponent: it is the mark of what must stay exact, too
+    in_place = s.total[-1] | s.total[-2]
+    limited = (left[: form.exponent - 3] == 0) & ~in_place & (s.exponent[:3] < zeros)
+    s = steps.end(
+        "normalise_coarse",
+        sign=s.sign,
+        exponent=Cat(s.exponent[:3], left[: form.exponent - 3]),
+        total=(s.total << Cat(C(0, 3), s.coarse))[:width],
+        fine=Mux(limited, s.exponent[:3], zeros),
+        clear=s.clear,
+        nan=s.nan,
+    )
+    return steps.end(
+        "normalise_fine",
+        sign=s.sign,
+        exponent=(s.exponent - s.fine)[: form.exponent],
+        total=(s.total << s.fine)[:width],
+        clear=s.clear,
+        nan=s.nan,
+    )
+
+
+def _group(total: Value, end: int) -> Value:
+    """Eight bits from ``end`` down, with zeros below the lowest."""
+    start = end - _GROUP
+    return total[start:end] if start >= 0 else Cat(C(0, -start), total[:end])
+
+
+def _leading_zeros(group: Value) -> Value:
+    """Zeros above the leading one of eight bits; 7 when there is none."""
+    high, low = group[4:], group[:4]
+    nibble = Mux(high.any(), high, low)
+    pair = Mux(nibble[2:].any(), nibble[2:], nibble[:2])
+    return Cat(~pair[1], ~nibble[2:].any(), ~high.any())

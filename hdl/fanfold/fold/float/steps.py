@@ -1,0 +1,53 @@
+"""Where the registers of a pipeline are: computed step by step, cut after the steps that a table names."""
+
+from collections.abc import Collection
+from types import SimpleNamespace
+
+from amaranth import *
+
+__all__ = ["ADDER_REGISTERS", "ADDER_STEPS", "Steps"]
+
+#: the adder's steps in order of flow
+ADDER_STEPS = (
+    "compare",
+    "swap",
+    "align_coarse",
+    "align_fine",
+    "add",
+    "count",
+    "normalise_coarse",
+    "normalise_fine",
+    "round",
+)
+
+#: after which steps there are registers, by their number: the placements that routed fastest
+ADDER_REGISTERS = {
+    3: {"align_coarse", "add", "round"},
+    4: {"swap", "align_fine", "count", "round"},
+    5: {"swap", "align_fine", "count", "normalise_fine", "round"},
+    6: {"swap", "align_fine", "add", "normalise_coarse", "normalise_fine", "round"},
+    7: {"swap", "align_fine", "add", "count", "normalise_coarse", "normalise_fine", "round"},
+    8: set(ADDER_STEPS) - {"swap"},
+    9: set(ADDER_STEPS),
+}
+
+
+class Steps:
+    """Ends each step with named signals: registers where the step is one of ``registered``, else wires."""
+
+    def __init__(self, m: Module, registered: Collection[str]):
+        self._m = m
+        self._registered = registered
+
+    def end(self, step: str, **values) -> SimpleNamespace:
+        """The ``values`` as the next step sees them."""
+        after = SimpleNamespace()
+        for name, value in values.items():
+            value = Value.cast(value)
+            signal = Signal(len(value), name=f"{step}_{name}", reset_less=True)
+            if step in self._registered:
+                self._m.d.sync += signal.eq(value)
+            else:
+                self._m.d.comb += signal.eq(value)
+            setattr(after, name, signal)
+        return after

@@ -1,0 +1,56 @@
+"""Whole numbers, and the order of all numbers: what an element can be besides a floating-point sum."""
+
+from amaranth import *
+from amaranth.lib import data
+
+from ..codes import DataType, Operator
+
+__all__ = ["FLOATS", "INTEGERS", "UNSIGNED", "choose", "decode", "selection_layout"]
+
+INTEGERS = (DataType.INT32, DataType.UINT32)
+UNSIGNED = (DataType.UINT32,)
+FLOATS = (DataType.FLOAT32,)
+
+
+def selection_layout() -> data.StructLayout:
+    """What an element is to be: the first operand unless one of ``float_sum``, ``integer_sum`` and ``extreme``.
+
+    The rest says which order counts: ``minimum`` the least of two instead of the greatest, of ``unsigned`` or
+    ``floating`` numbers or, with neither, of signed ones.
+    """
+    return data.StructLayout(
+        {"float_sum": 1, "integer_sum": 1, "extreme": 1, "minimum": 1, "unsigned": 1, "floating": 1}
+    )
+
+
+def decode(operators, types, operator: Value, data_type: Value, combine: Value) -> dict:
+    """The selection for an operator and a type; bits that an instance cannot need are constant, and cost nothing."""
+
+    def one_of(code, members, built):
+        chosen = [member for member in members if member in built]
+        return C(1, 1) if len(chosen) == len(built) else Cat(code == member for member in chosen).any()
+
+    is_sum = one_of(operator, (Operator.SUM,), operators)
+    floating = one_of(data_type, FLOATS, types)
+    return {
+        "float_sum": combine & is_sum & floating,
+        "integer_sum": combine & is_sum & one_of(data_type, INTEGERS, types),
+        "extreme": combine & one_of(operator, (Operator.MIN, Operator.MAX), operators),
+        "minimum": one_of(operator, (Operator.MIN,), operators),
+        "unsigned": one_of(data_type, UNSIGNED, types),
+        "floating": floating,
+    }
+
+
+def choose(selection: data.View, a_negative: Value, b_negative: Value, b_larger: Value) -> Value:
+    """Whether the extreme of two numbers is the second one.
+
+    ``a_negative`` and ``b_negative`` are the highest bits, ``b_larger`` compares all others as plain binary. Of equal
+    numbers either may be chosen: their bits are the same. Zeros of both signs are not equal, -0 is less.
+    """
+    b_greater = Mux(
+        a_negative ^ b_negative,
+        a_negative ^ selection.unsigned,
+        b_larger ^ (selection.floating & a_negative),
+    )
+    return b_greater ^ selection.minimum
