@@ -100,15 +100,21 @@ async def _taken(ctx, stream, done, stall, seed, ended=False):
     offered = False
     while not ended:
         ready = offered if stall is Stall.AFTER_VALID else choices.random() >= _SINK_IDLES.get(stall, 0)
-        ctx.set(stream.ready, ready)
+        _set_ready(ctx, stream, ready)
         valid, item = await cycle(ctx, stream.valid, stream.payload)
         offered = valid and not ready
         if valid and ready:
             taken += 1
             ended = done(item, taken)
             if ended:
-                ctx.set(stream.ready, 0)
+                _set_ready(ctx, stream, 0)
             yield item
+
+
+def _set_ready(ctx, stream, ready) -> None:
+    """Sets ``ready`` where the stream has one; an ``always_ready`` stream is taken as it comes."""
+    if isinstance(stream.ready, Signal):
+        ctx.set(stream.ready, ready)
 
 
 class Monitor:

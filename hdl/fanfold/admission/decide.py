@@ -8,6 +8,7 @@ from ..codes import Direction, Status
 from ..config import Config
 from ..registry.ports import slot_layout, slots_signature
 from .layouts import decided_layout, screened_layout
+from .undelivered import Undelivered
 
 __all__ = ["Decide"]
 
@@ -31,6 +32,9 @@ class Decide(wiring.Component):
             {
                 "i": In(stream.Signature(screened_layout(config), always_ready=True)),
                 "slots": Out(slots_signature(config)),
+                #: results that delivery is done with at each port, a bit a context
+                "host_done": In(config.contexts),
+                "net_done": In(config.contexts),
                 "o": Out(stream.Signature(decided_layout(config), always_ready=True)),
                 "events": Out(data.StructLayout(dict.fromkeys(events, 1))),
             }
@@ -42,6 +46,9 @@ class Decide(wiring.Component):
         config = self._config
         window_bits = (config.window - 1).bit_length()
 
+        m.submodules.undelivered = undelivered = Undelivered(config)
+        m.d.comb += [undelivered.host_done.eq(self.host_done), undelivered.net_done.eq(self.net_done)]
+
         # the record of the packet's slot comes in with its first beat, and stands until its last
         now = Signal(screened_layout(config), reset_less=True)
         valid = Signal()
@@ -49,7 +56,12 @@ class Decide(wiring.Component):
         record = slot_layout(config)(Mux(now.first, Value.cast(self.slots.found), Value.cast(held)))
         slot = Cat(now.header.coll_tag[:window_bits], now.context)
         m.d.comb += self.slots.find.eq(Cat(self.i.p.header.coll_tag[:window_bits], self.i.p.context))
-        m.d.sync += [now.eq(self.i.payload), valid.eq(self.i.valid)]
+        m.d.sync += valid.eq(self.i.valid)
+        # a packet is judged once, by its first beat, whatever changes while it comes in
+        with m.If(self.i.valid & self.i.p.first):
+            m.d.sync += now.eq(self.i.payload)
+        with m.Elif(self.i.valid):
+            m.d.sync += [now[name].eq(self.i.p[name]) for name in ("data", "first", "last", "bad")]
         with m.If(valid & now.first):
             m.d.sync += held.eq(self.slots.found)
 
@@ -58,20 +70,25 @@ class Decide(wiring.Component):
         me = Signal(config.contributors)
         index = header.source[: config.levels]
         screened = now.refusal == Status.OK
+        full = Signal()  # this contribution is the last one
+        crowded, was_crowded = Signal(), Signal()  # its result would have no room
         in_turn = Signal()
         here = Signal()
         accepted, up, down = Signal(), Signal(), Signal()
         m.d.comb += [
             total.eq(geometry.leaders + geometry.children),
             me.eq(1 << index),
-            in_turn.eq(record.turn == header.coll_tag),
+            full.eq(record.missing == 1),
+            crowded.eq(undelivered.at_limit.bit_select(now.context, 1) & (now.down | (full & geometry.root))),
+            in_turn.eq((record.turn == header.coll_tag) & ~Mux(now.first, crowded, was_crowded)),
             here.eq((record.present & me).any()),
             up.eq(~now.announced & ~now.down & screened & in_turn & ~record.waiting & ~here),
-            down.eq(
-                ~now.announced & now.down & screened & in_turn & record.waiting & (now.failing != Status.BAD_LENGTH)
-            ),
+            down.eq(~now.announced & now.down & screened & in_turn & record.waiting & ~now.too_long),
             accepted.eq(now.announced | up | down),
         ]
+
+        with m.If(valid & now.first):
+            m.d.sync += was_crowded.eq(crowded)
 
         # what the segment is, and how it will end
         told = Cat(header.collective, header.opt_code, header.data_type, header.root, header.length)
@@ -82,9 +99,6 @@ class Decide(wiring.Component):
         with m.If((now.failing == Status.OK) & record.begun & (told != first_told)):
             m.d.comb += mine.eq(Status.MISMATCH)
         m.d.comb += status.eq(Mux(record.begun & (record.status != Status.OK), record.status, mine))
-        full = Signal()
-        m.d.comb += full.eq(record.missing == 1)
-
         done = Signal()  # the whole packet is in
         commit = self.slots.commit
         after = commit.p.record
@@ -105,6 +119,10 @@ class Decide(wiring.Component):
         with m.Elif(full):
             m.d.comb += after.waiting.eq(1)
 
+        m.d.comb += [
+            undelivered.result.valid.eq(done & (down | Mux(now.announced, now.down, up & full & geometry.root))),
+            undelivered.result.payload.eq(now.context),
+        ]
         self._count(m, now, record, done, up, down, in_turn, full, status)
         self._send(m, now, valid & accepted, up, full, status, slot, total, segment_told, record.present | me)
         return m
