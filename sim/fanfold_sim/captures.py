@@ -14,7 +14,7 @@ _LINKTYPE_ETHERNET = 1
 
 
 def read_frames(path: Path | str) -> list[bytes]:
-    """The Ethernet frames in a pcap or pcapng file, in the file's order.
+    """The Ethernet frames in a pcap or pcapng file, in the file's order; of a file that breaks off, those before.
 
     Raises ``ValueError`` naming the file when it cannot be read, is neither, or holds something else than Ethernet.
     """
