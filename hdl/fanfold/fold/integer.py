@@ -24,11 +24,18 @@ def selection_layout() -> data.StructLayout:
 
 
 def decode(operators, types, operator: Value, data_type: Value, combine: Value) -> dict:
-    """The selection for an operator and a type; bits that an instance cannot need are constant, and cost nothing."""
+    """The selection for an operator and a type; bits that an instance cannot need are constant, and cost nothing.
+
+    Both codes are known to be configured ones: only the bits that tell those apart are looked at, so that the others
+    need not travel.
+    """
 
     def one_of(code, members, built):
         chosen = [member for member in members if member in built]
-        return C(1, 1) if len(chosen) == len(built) else Cat(code == member for member in chosen).any()
+        if len(chosen) == len(built):
+            return C(1, 1)
+        telling = max(member.value for member in built).bit_length()
+        return Cat(Value.cast(code)[:telling] == member.value for member in chosen).any()
 
     is_sum = one_of(operator, (Operator.SUM,), operators)
     floating = one_of(data_type, FLOATS, types)
