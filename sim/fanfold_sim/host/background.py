@@ -8,12 +8,11 @@ from pathlib import Path
 
 from fanfold.codes import Collective, Port
 
+from ..captures import read_frames
 from ..frames import Address, Packet, build, parse
 
-__all__ = ["BackgroundError", "RegularStream", "load_background", "read_capture", "synthetic_frames"]
+__all__ = ["BackgroundError", "RegularStream", "load_background", "synthetic_frames", "without_collectives"]
 
-#: link type of Ethernet in captures
-_ETHERNET = 1
 _SYNTHETIC = "synthetic:"
 
 
@@ -24,34 +23,22 @@ class BackgroundError(ValueError):
 def load_background(name: str, seed: int, udp_port: int) -> list[bytes]:
     """The frames of a capture file, or ``synthetic:N`` for N made-up ones. Raises ``BackgroundError``."""
     if not name.startswith(_SYNTHETIC):
-        return read_capture(Path(name))
+        return _from_capture(name)
     count = name.removeprefix(_SYNTHETIC)
     if not (count.isascii() and count.isdecimal()) or not 1 <= int(count) <= 1_000_000:
         raise BackgroundError(f"{name}: after '{_SYNTHETIC}' comes a number of frames, 1 to 1000000")
     return synthetic_frames(int(count), seed, udp_port)
 
 
-def read_capture(path: Path) -> list[bytes]:
-    """The frames of a pcap or pcapng file of Ethernet, as far as they were captured."""
-    # here, because scapy takes long to import
-    from scapy.error import Scapy_Exception
-    from scapy.utils import RawPcapReader
-
-    if not path.is_file():
-        raise BackgroundError(f"{path}: no such file (a pcap or pcapng file, or {_SYNTHETIC}N)")
+def _from_capture(name: str) -> list[bytes]:
+    if not Path(name).is_file():
+        raise BackgroundError(f"{name}: no such file (a pcap or pcapng file, or {_SYNTHETIC}N)")
     try:
-        with RawPcapReader(str(path)) as reader:
-            frames = []
-            for frame, details in reader:
-                link = getattr(details, "linktype", None) or getattr(reader, "linktype", _ETHERNET)
-                if link != _ETHERNET:
-                    raise BackgroundError(f"{path}: its link type is {link}, it must be {_ETHERNET} (Ethernet)")
-                if frame:
-                    frames.append(bytes(frame))
-    except (Scapy_Exception, EOFError, OSError) as error:
-        raise BackgroundError(f"{path}: no pcap or pcapng file ({error or 'it is cut short'})") from None
+        frames = read_frames(name)
+    except ValueError as error:
+        raise BackgroundError(str(error)) from None
     if not frames:
-        raise BackgroundError(f"{path}: it has no frames")
+        raise BackgroundError(f"{name}: it has no frames")
     return frames
 
 

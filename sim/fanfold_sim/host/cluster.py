@@ -6,7 +6,7 @@ worked off. When every NIC is quiet, time jumps to the next event.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,7 +84,8 @@ class Cluster:
         self._progress = progress or (lambda done, total: None)
         self._window = min(self._look_ahead(host, network), _WINDOW_CYCLES * self.period)
         self._background_left = 0
-        self._link_gbps = network.link_gbps
+        # a port moves what its link moves, or what a beat a cycle is, whichever is less
+        self._port_gbps = min(network.link_gbps, 8000 * config.beat_bytes / self.period)
         self._switch = Switch(picoseconds(network.switch_ns), self._from_switch)
         self.nodes: list[Node] = []
         try:
@@ -115,7 +116,6 @@ class Cluster:
             parameters=host,
             communicator=self.communicator,
             address=address,
-            is_root=number == 0,
             nic=TimedNic(nic, self.period),
             uplink=uplink,
             to_wire=self._switch.forward,
@@ -224,19 +224,19 @@ class Cluster:
     # ----------------------------------------------------------------------------------------- regular traffic
 
     def start_background(self, frames: Sequence[bytes], load: float) -> int:
-        """Regular traffic through every NIC in both directions from now on, at ``load`` times the links' rate.
+        """Regular traffic through every NIC in both directions from now on, at ``load`` times the rate of its ports.
 
         Frames that are collectives of ours are left out; how many.
         """
         regular = without_collectives(frames, self.config.udp_port, self.communicator.owns)
         for node in self.nodes:
             for port in Port:
-                pace = Channel("background", self._link_gbps * load, 0)
+                pace = Channel("background", self._port_gbps * load, 0)
                 self._background_left += len(regular)
                 self._next_regular(self._now, node, port, iter(regular), pace)
         return len(frames) - len(regular)
 
-    def _next_regular(self, time: int, node: Node, port: Port, frames: Iterable[bytes], pace: Channel) -> None:
+    def _next_regular(self, time: int, node: Node, port: Port, frames: Iterator[bytes], pace: Channel) -> None:
         frame = next(frames, None)
         if frame is None:
             return
@@ -294,8 +294,8 @@ class Cluster:
                 continue
             accepted, departures = node.nic.run(until)
             moved = moved or bool(accepted)
-            for one in accepted:
-                node.went_in(one)
+            for taken in accepted:
+                node.went_in(taken)
             left += [(one.last, node.number, at, one) for at, one in enumerate(departures)]
         for _, number, _, one in sorted(left, key=lambda item: item[:3]):
             self.nodes[number].came_out(one)

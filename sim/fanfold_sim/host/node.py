@@ -22,8 +22,15 @@ from .timed_nic import Accepted, Left, TimedNic
 __all__ = ["Captures", "Node", "SimulationError"]
 
 
+HOST, NET = Port["HOST"], Port["NET"]
+
+
 class SimulationError(RuntimeError):
     """The simulated system did something that it must never do: it hangs, or delivers to the wrong place."""
+
+
+def _goes_down(packet: Packet) -> bool:
+    return packet.direction is Direction.DOWN
 
 
 class Captures(Protocol):
@@ -35,10 +42,10 @@ class Captures(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Offered:
-    """What goes into the NIC with a frame: for collectives, which segment and what led to it."""
+    """What goes into the NIC with a frame: for collectives, whether it goes down, its segment, and what led to it."""
 
     frame: bytes
-    key: tuple[Direction, int] | None = None
+    key: tuple[bool, int] | None = None
     milestone: Milestone | None = None
 
 
@@ -56,7 +63,6 @@ class Node:
         parameters: HostParameters,
         communicator: Communicator,
         address: Address,
-        is_root: bool,
         nic: TimedNic,
         uplink: Channel,
         to_wire: Callable[[int, bytes, Milestone], None],
@@ -73,11 +79,10 @@ class Node:
         self._parameters = parameters
         self._udp_port = config.udp_port
         self._communicator = communicator
-        self._is_root = is_root
         self._to_wire = to_wire
         self._captures = captures
-        #: for each segment and direction, the last packet that went into the NIC for it
-        self._last_in: dict[tuple[Direction, int], tuple[int, Milestone]] = {}
+        #: for each direction (down or not) and segment, the last packet that went into the NIC for it
+        self._last_in: dict[tuple[bool, int], tuple[int, Milestone]] = {}
         self.leaders = [
             LeaderProcess(agenda, parameters, machine, group, self._protocol(group.index, config), self._inject)
             for group in groups
@@ -104,16 +109,16 @@ class Node:
     def _over_bus(self, time: int, leader: LeaderProcess, frame: bytes, milestone: Milestone) -> None:
         # the latency of a fetch holds its own transfer, so an idle bus adds nothing
         end = self.bus_in.send(len(frame), time - self.bus_in.duration(len(frame)), time)
-        self._agenda.plan(end, self._enter, Port.HOST, frame, milestone, "injection", leader.protocol.address.queue)
+        self._agenda.plan(end, self._enter, HOST, frame, milestone, "injection", leader.protocol.address.queue)
 
     def from_wire(self, time: int, frame: bytes, milestone: Milestone) -> None:
         """A collective packet has come in from the network."""
-        self._enter(time, Port.NET, frame, milestone, "wire")
+        self._enter(time, NET, frame, milestone, "wire")
 
     def _enter(self, time: int, port: Port, frame: bytes, milestone: Milestone, part: str, queue: int = 0) -> None:
         packet = parse(frame, self._udp_port)
         assert packet is not None, "the host builds and forwards well-formed packets only"
-        key = (Direction(packet.direction), packet.coll_tag)
+        key = (_goes_down(packet), packet.coll_tag)
         self.nic.offer(port, frame, time, _Offered(frame, key, milestone.then(time, part)), queue)
 
     def enter_regular(self, time: int, port: Port, frame: bytes) -> None:
@@ -139,19 +144,19 @@ class Node:
             self._captures.write(self.number, left.port, False, left.frame, left.last)
         packet = parse(left.frame, self._udp_port)
         if packet is None or not self._communicator.owns(packet) or packet.sender.mac != self.address.mac:
-            other = Port.NET if left.port is Port.HOST else Port.HOST
+            other = NET if left.port is HOST else HOST
             self.streams[other].leave(left.frame, left.bad)
             return
         milestone = self._cause(packet).then(left.last, "nic")
-        if left.port is Port.NET:
+        if left.port is NET:
             arrival = self.uplink.send(len(left.frame), left.first, left.last)
             self._agenda.plan(arrival, self._to_wire, left.frame, milestone)
         else:
             self._deliver(left, packet, milestone)
 
     def _cause(self, packet: Packet) -> Milestone:
-        direction = Direction.UP if self._is_root else Direction(packet.direction)
-        found = self._last_in.get((direction, packet.coll_tag)) or self._last_in.get((Direction.UP, packet.coll_tag))
+        # what goes down came from the parent, except at the root
+        found = self._last_in.get((_goes_down(packet), packet.coll_tag)) or self._last_in.get((False, packet.coll_tag))
         if found is None:
             raise SimulationError(f"node {self.number}: its NIC sent segment {packet.coll_tag} that nothing led to")
         return found[1]

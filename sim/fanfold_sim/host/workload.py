@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +13,15 @@ from ..reference.arithmetic import fold_tree
 from ..topology import CoreGroup
 from .tree import NicTree
 
-__all__ = ["NUMPY_TYPES", "Mismatch", "Workload", "WorkloadError", "expected_result", "group_vectors", "load_rows",
+__all__ = ["NUMPY_TYPES", "Mismatch", "Workload", "WorkloadError", "expected_result", "first_mismatch",
+           "group_vectors", "load_rows",
            "made_up_rows"]  # fmt: skip
 
 #: element types as NumPy has them
-NUMPY_TYPES = {
-    DataType.INT32: np.dtype("<i4"),
-    DataType.UINT32: np.dtype("<u4"),
-    DataType.FLOAT32: np.dtype("<f4"),
+NUMPY_TYPES: dict[DataType, np.dtype] = {
+    DataType["INT32"]: np.dtype("<i4"),
+    DataType["UINT32"]: np.dtype("<u4"),
+    DataType["FLOAT32"]: np.dtype("<f4"),
 }
 
 #: the largest data that is made up or read, all cores together
@@ -35,8 +37,8 @@ class Workload:
     """One collective: ``rows`` has a row of elements for each core, node by node; a barrier has none."""
 
     collective: Collective
-    operator: Operator = Operator.SUM
-    data_type: DataType = DataType.INT32
+    operator: Operator = Operator["SUM"]
+    data_type: DataType = DataType["INT32"]
     rows: np.ndarray | None = None
 
     @property
@@ -85,7 +87,7 @@ def made_up_rows(data_type: DataType, cores: int, row_bytes: int, seed: int) -> 
     if dtype.kind == "f":
         exponents = random.integers(-12, 13, shape)
         return np.ldexp(random.uniform(-1, 1, shape), exponents).astype(dtype)
-    limits = np.iinfo(dtype)
+    limits: Any = np.iinfo(dtype)
     return random.integers(limits.min, limits.max, shape, dtype=dtype.newbyteorder("="), endpoint=True).astype(dtype)
 
 

@@ -1,0 +1,231 @@
+"""From the options of ``fanfold simulate`` to a job that can run; everything that can be wrong is found here."""
+
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from fanfold.codes import Collective, DataType, Operator
+from fanfold.config import PRESETS, Config
+
+from .. import toolchain
+from ..host.addresses import MOST_NODES
+from ..host.background import BackgroundError, load_background
+from ..host.parameters import PROFILES, HostParameters, NetworkParameters, with_settings
+from ..host.tree import NicTree
+from ..host.workload import Workload, WorkloadError, load_rows, made_up_rows
+from ..topology import CoreGroup, Machine, TopologyError, group_cores, load_machine
+from .options import BadInput, config_from
+
+__all__ = ["COLLECTIVES", "DEFAULT_BYTES", "SIMULATORS", "Job", "job_from"]
+
+COLLECTIVES = ("allreduce", "barrier")
+SIMULATORS = ("auto", "reference", "amaranth", "verilator")
+DEFAULT_BYTES = 1024
+
+#: machines whose latencies have a profile of their own; others take the first
+_PROFILE_OF = {"kunpeng920-96": "kunpeng920", "xeon-8375c": "xeon-8375c", "epyc-7742": "epyc-7742"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A run of ``fanfold simulate``, checked."""
+
+    machine: Machine
+    groups: tuple[CoreGroup, ...]
+    group_by: str
+    nodes: int
+    config: Config
+    workload: Workload
+    simulator: str
+    #: why another simulator than the usual one was taken, or nothing
+    remark: str
+    host: HostParameters
+    network: NetworkParameters
+    background: tuple[bytes, ...]
+    background_load: float
+    waves: Path | None
+    waves_node: int
+    pcap: Path | None
+    json: Path | None
+    seed: int
+
+
+def job_from(args: Namespace) -> Job:
+    """The job that ``args`` describe. Raises ``BadInput``."""
+    try:
+        machine = load_machine(args.topology)
+        groups = group_cores(machine, args.group_by)
+    except TopologyError as error:
+        raise BadInput(f"--topology {error}") from None
+    _between("--nodes", args.nodes, 1, MOST_NODES)
+    _between("--seed", args.seed, 0, (1 << 64) - 1)
+    config = config_from(args, _fitting(len(groups), args.nodes))
+    try:
+        NicTree.that_fits(args.nodes, len(groups), config.contributors)
+    except ValueError as error:
+        raise BadInput(f"--group-by {args.group_by} of {machine.name}: {error}") from None
+    workload = _workload(args, config, args.nodes * len(machine.cores))
+    simulator, remark = _simulator(args.simulator)
+    host, network = _parameters(args, machine)
+    background: list[bytes] = []
+    if args.background is not None:
+        try:
+            background = load_background(args.background, args.seed, config.udp_port)
+        except BackgroundError as error:
+            raise BadInput(f"--background {error}") from None
+    if not 0 < args.background_load <= 1:
+        raise BadInput(f"--background-load {args.background_load:g}: it must be more than 0 and at most 1")
+    _check_files(args, simulator)
+    return Job(
+        machine=machine,
+        groups=groups,
+        group_by=args.group_by,
+        nodes=args.nodes,
+        config=config,
+        workload=workload,
+        simulator=simulator,
+        remark=remark,
+        host=host,
+        network=network,
+        background=tuple(background),
+        background_load=args.background_load,
+        waves=args.waves,
+        waves_node=args.waves_node,
+        pcap=args.pcap,
+        json=args.json,
+        seed=args.seed,
+    )
+
+
+def _between(option: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise BadInput(f"{option} {value}: it must be from {low} to {high}")
+
+
+def _fitting(leaders: int, nodes: int) -> Config:
+    """The smallest of the full-width presets that takes these leaders and a child NIC."""
+    needed = leaders + (1 if nodes > 1 else 0)
+    presets = sorted((PRESETS["numa"], PRESETS["cores"]), key=lambda config: config.contributors)
+    return next((config for config in presets if config.contributors >= needed), presets[-1])
+
+
+def _workload(args: Namespace, config: Config, cores: int) -> Workload:
+    collective: Collective = Collective[args.collective.upper()]
+    if collective.name == "BARRIER":
+        given = [name for name in ("op", "type", "bytes", "data") if getattr(args, name) is not None]
+        if given:
+            raise BadInput(f"--{given[0]} {getattr(args, given[0])}: a barrier carries no data")
+        return Workload(collective)
+    operator = _member(Operator, "--op", args.op or "sum", config.operators)
+    wanted = None if args.type is None else _member(DataType, "--type", args.type, config.types)
+    try:
+        if args.data is not None:
+            if args.bytes is not None:
+                raise BadInput(
+                    f"--bytes {args.bytes}: --data {args.data} says how much data there is; give one of them"
+                )
+            rows, found = load_rows(args.data, cores, wanted)
+            data_type = _member(DataType, "--data of type", found.name, config.types)
+        else:
+            data_type = wanted or _first_type(config)
+            rows = made_up_rows(data_type, cores, DEFAULT_BYTES if args.bytes is None else args.bytes, args.seed)
+    except WorkloadError as error:
+        raise BadInput(f"{'--bytes' if args.data is None else '--data'} {error}") from None
+    return Workload(collective, operator, data_type, rows)
+
+
+def _first_type(config: Config) -> DataType:
+    return next((kind for kind in config.types if kind.name == "FLOAT32"), config.types[0])
+
+
+def _member(members, option: str, text: str, built):
+    """The member of an enumeration with this name, if the instance has it."""
+    for member in built:
+        if member.name.lower() == text.lower():
+            return member
+    names = ", ".join(member.name.lower() for member in built)
+    known = text.upper() in members.__members__
+    raise BadInput(f"{option} {text.lower()}: {'this configuration has' if known else 'it must be one of'} {names}")
+
+
+def _simulator(wanted: str) -> tuple[str, str]:
+    if wanted in ("reference", "amaranth"):
+        return wanted, ""
+    try:
+        toolchain.verilator_environment()
+    except toolchain.ToolMissing as error:
+        if wanted == "verilator":
+            raise BadInput(f"--simulator verilator: {error}; allowed without are reference, amaranth, auto") from None
+        return "amaranth", f"{error}: running on Amaranth's simulator instead, which is much slower"
+    return "verilator", ""
+
+
+def _parameters(args: Namespace, machine: Machine) -> tuple[HostParameters, NetworkParameters]:
+    profile = args.host_profile or _PROFILE_OF.get(args.topology, next(iter(PROFILES)))
+    if profile not in PROFILES:
+        raise BadInput(f"--host-profile {profile}: it must be one of {', '.join(PROFILES)}")
+    settings = dict(_setting(text) for text in args.set)
+    host, network = PROFILES[profile], NetworkParameters()
+    if "nic_package" in settings:
+        if settings["nic_package"] not in range(machine.packages):
+            raise BadInput(f"--set nic_package={settings['nic_package']:g}: sockets are 0 to {machine.packages - 1}")
+        settings["nic_package"] = int(settings["nic_package"])
+    known = [name for part in (host, network) for name, value in vars(part).items() if isinstance(value, float | int)]
+    for name in settings:
+        if name not in known:
+            raise BadInput(f"--set {name}: it must be one of {', '.join(known)}")
+    try:
+        return with_settings(host, settings), with_settings(network, settings)
+    except ValueError as error:
+        raise BadInput(f"--set {error}") from None
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, equals, value = text.partition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        equals = ""
+    if not equals:
+        raise BadInput(f"--set {text}: it must be NAME=NUMBER")
+    return name.strip(), number
+
+
+def _check_files(args: Namespace, simulator: str) -> None:
+    if args.waves is not None:
+        if simulator == "reference":
+            raise BadInput("--waves: the reference model has no signals; it must be --simulator amaranth or verilator")
+        if args.waves.suffix not in (".vcd", ".fst"):
+            raise BadInput(f"--waves {args.waves}: the name must end in .vcd or .fst")
+        if args.waves.suffix == ".fst" and simulator != "verilator":
+            raise BadInput(f"--waves {args.waves}: {simulator} writes VCD; the name must end in .vcd")
+        if args.waves.suffix == ".fst" and not toolchain.has_lz4():
+            raise BadInput(f"--waves {args.waves}: FST needs the headers of LZ4 (lz4.h) here; give a name with .vcd")
+        _between("--waves-node", args.waves_node, 0, args.nodes - 1)
+        _can_write("--waves", args.waves)
+    if args.json is not None:
+        _can_write("--json", args.json)
+    if args.pcap is not None:
+        if args.pcap.exists() and not args.pcap.is_dir():
+            raise BadInput(f"--pcap {args.pcap}: it is a file; it must be a directory")
+        try:
+            args.pcap.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            _cannot("--pcap", args.pcap, error)
+
+
+def _can_write(option: str, path: Path) -> None:
+    there = path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        _cannot(option, path, error)
+
+
+def _cannot(option: str, path: Path, error: OSError) -> NoReturn:
+    raise BadInput(f"{option} {path}: {error.strerror or error}") from None
