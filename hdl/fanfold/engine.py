@@ -110,7 +110,11 @@ class Engine(wiring.Component):
         connect(m, net_egress.o, flipped(self.net_o))
 
         connect(m, flipped(self.release), registry.release)
-        m.d.comb += self.open_contexts.eq(registry.open_contexts)
+        m.d.comb += [
+            admission.host_done.eq(delivery.host_done),
+            admission.net_done.eq(delivery.net_done),
+            self.open_contexts.eq(registry.open_contexts),
+        ]
 
         # every event by its name; a name that two rooms report is either's
         reported = {name: [] for name in events_layout().members}

@@ -35,6 +35,9 @@ class Delivery(wiring.Component):
                 "net_directory": Out(directory_signature(config)),
                 "host_copies": Out(stream.Signature(copy_layout(config))),
                 "net_copies": Out(stream.Signature(copy_layout(config))),
+                #: results that are done with at each port, a bit a context
+                "host_done": Out(config.contexts),
+                "net_done": Out(config.contexts),
             }
         )
         self._fork = Fork(segment_layout(config), 2)
@@ -58,5 +61,6 @@ class Delivery(wiring.Component):
         wiring.connect(m, self._net.directory, wiring.flipped(self.net_directory))
         wiring.connect(m, self._host.copies, wiring.flipped(self.host_copies))
         wiring.connect(m, self._net.copies, wiring.flipped(self.net_copies))
+        m.d.comb += [self.host_done.eq(self._host.done), self.net_done.eq(self._net.done)]
         m.d.sync += Assert(~self.i.valid | self.i.ready, "delivery never stalls the results")
         return m

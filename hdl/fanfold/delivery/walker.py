@@ -34,7 +34,8 @@ class Walker(wiring.Component):
     A segment that goes DOWN has copies for its leaders at the host port and for its children at the network port; one
     that goes UP has one at the network port, for the parent. The last copy of a segment that closes its context has
     ``closing``; where there is no contributor, a ``silent`` copy carries it. Other segments without copies at this
-    port take no time here.
+    port take no time here. ``done`` has a bit for each context, high for one cycle for each result (a segment that goes
+    DOWN) of which nothing is left to do here.
 
     Latency: ``latency`` to the first copy. Throughput: a copy a cycle, also between segments. Ready path: registered.
     Order: kept. On error: none; the queue holds all segments that the windows allow (``delivery`` asserts it).
@@ -49,6 +50,7 @@ class Walker(wiring.Component):
                 "i": In(stream.Signature(segment_layout(config))),
                 "directory": Out(directory_signature(config)),
                 "copies": Out(stream.Signature(copy_layout(config))),
+                "done": Out(config.contexts),
             }
         )
         self._config = config
@@ -67,12 +69,23 @@ class Walker(wiring.Component):
         m = Module()
         m.submodules.queue = self._queue
         m.submodules.output = self._output
+        self._final = Signal()  # the copy asked for is the segment's last
+        self._skipped = Signal()  # the result that arrives has no copy at this port
         self._free = Signal()  # the walk can begin with a new segment in this cycle
         arrived, new = self._enqueue(m)
         asked = self._walk(m, arrived, new)
         self._answer(m, asked)
+        self._finish(m, asked)
         wiring.connect(m, self._output.o, wiring.flipped(self.copies))
         return m
+
+    def _finish(self, m, asked):
+        """A result is done with when its last copy is asked for, or at once where it has none at this port."""
+        last = asked.valid & self._final & (asked.segment.direction == Direction.DOWN)
+        for context in range(self._config.contexts):
+            walked = last & (asked.segment.context == context)
+            skipped = self._skipped & (self.i.payload.context == context)
+            m.d.sync += self.done[context].eq(walked | skipped)
 
     def _here(self, segment):
         """How many contributors of ``segment`` are at this port."""
@@ -87,17 +100,20 @@ class Walker(wiring.Component):
         segment = self.i.payload
         down = segment.direction == Direction.DOWN
         arriving, new = Signal(self._job), Signal(self._job)
-        wanted, passing, arrived = Signal(), Signal(), Signal()
+        wanted, entering, arrived = Signal(), Signal(), Signal()
+        passing = Signal(init=1)  # the queue is empty; it may be known a cycle late, which keeps the path short
         m.d.comb += [
             arriving.segment.eq(segment),
             arriving.closing.eq(closes(segment)),
             wanted.eq(down & ((self._here(segment) != 0) | arriving.closing)),
-            passing.eq(self._queue.level == 0),
+            entering.eq(self.i.valid & wanted & ~(passing & self._free)),
             self._queue.i.payload.eq(arriving),
-            self._queue.i.valid.eq(self.i.valid & wanted & ~(passing & self._free)),
+            self._queue.i.valid.eq(entering),
             self.i.ready.eq(self._queue.i.ready),
             self._queue.o.ready.eq(self._free),
+            self._skipped.eq(self.i.valid & down & ~wanted),
         ]
+        m.d.sync += passing.eq((self._queue.level == 0) & ~entering)
         if self._port is Port.NET:
             with m.If(~down):
                 m.d.comb += wanted.eq(1)
@@ -119,7 +135,8 @@ class Walker(wiring.Component):
         index = Signal(range(config.contributors), reset_less=True)
         left = Signal(range(config.contributors + 1), reset_less=True)
         silent = Signal(reset_less=True)
-        room, final = Signal(), Signal()
+        room = Signal()
+        final = self._final
         up = job.segment.direction == Direction.UP
         m.d.comb += [
             final.eq(left == 1),
