@@ -30,9 +30,10 @@ def compare(m: Module, form: Format, a: Value, b: Value) -> dict:
         "b_ahead": (exponent_b - exponent_a)[: form.exponent],
         "a_normal": kind_a.normal,
         "b_normal": kind_b.normal,
-        "special": kind_a.infinite | kind_a.nan | kind_b.infinite | kind_b.nan,
+        "special": kind_a.special | kind_b.special,
         "nan": kind_a.nan | kind_b.nan,
-        "undefined": kind_a.infinite & kind_b.infinite & (a[-1] != b[-1]),
+        # infinities that cancel; where one of them is a NaN, the sum is one as well
+        "undefined": kind_a.special & kind_b.special & (a[-1] ^ b[-1]),
     }
 
 

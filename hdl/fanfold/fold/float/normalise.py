@@ -47,7 +47,7 @@ def normalise(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace
     left = s.exponent[3:] - s.coarse
     # a leading one in place or above is there whatever the exponent: it is the mark of what must stay exact, too
     in_place = s.total[-1] | s.total[-2]
-    limited = (left[: form.exponent - 3] == 0) & ~in_place & (s.exponent[:3] < zeros)
+    limited = (s.exponent[3:] == s.coarse) & ~in_place & (s.exponent[:3] < zeros)
     s = steps.end(
         "normalise_coarse",
         sign=s.sign,
