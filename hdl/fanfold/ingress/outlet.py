@@ -1,0 +1,117 @@
+"""Where frames wait for their verdict, and leave: regular ones as they came, tagged ones as head and payload.
+
+In: frame beats as accepted, verdicts, payload beats, damages. Out: the ingress's three streams.
+"""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import Config
+from ..streams import Queue, Skid
+from ..wire import frame_layout, head_layout, payload_layout
+from .payload import beat_layout
+from .verdict import verdict_layout
+
+__all__ = ["ROOM", "Outlet"]
+
+#: items of each queue: a frame's headers at the narrowest beat (14 beats), and the cycles to its verdict
+ROOM = 32
+#: items that may still come when the input is told to stop: those on their way
+_ON_THEIR_WAY = 12
+
+
+class Outlet(wiring.Component):
+    """Queues with gates that open by verdict. ``open`` is high while the input may accept beats.
+
+    A frame's beats wait in one queue until its verdict: regular ones go on, those of tagged ones go away here. Payload
+    beats of candidates wait in another; the last one waits for its damage as well.
+
+    Latency: 3 from the verdict. Throughput: 1. Ready path: registered. Order: kept on each stream. On error: none;
+    streams that stall close the input.
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "frames": In(stream.Signature(frame_layout(config))),
+                "verdicts": In(stream.Signature(verdict_layout(config), always_ready=True)),
+                "beats": In(stream.Signature(beat_layout(config), always_ready=True)),
+                "damages": In(stream.Signature(data.StructLayout({"bad": 1}), always_ready=True)),
+                "open": Out(1),
+                "damaged": Out(1),
+                "regular": Out(stream.Signature(frame_layout(config))),
+                "head": Out(stream.Signature(head_layout(config))),
+                "payload": Out(stream.Signature(payload_layout(config))),
+            }
+        )
+        self._config = config
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.frames = frames = Queue(frame_layout(config), ROOM)
+        m.submodules.frame_verdicts = frame_verdicts = Queue(unsigned(1), ROOM + 2)
+        m.submodules.heads = heads = Queue(head_layout(config), ROOM)
+        m.submodules.beats = beats = Queue(beat_layout(config), ROOM)
+        m.submodules.beat_verdicts = beat_verdicts = Queue(unsigned(1), ROOM + 2)
+        m.submodules.damages = damages = Queue(unsigned(1), ROOM + 2)
+        m.submodules.regular = regular = Skid(frame_layout(config))
+        m.submodules.payload = payload = Skid(payload_layout(config))
+        wiring.connect(m, wiring.flipped(self.frames), frames.i)
+        wiring.connect(m, heads.o, wiring.flipped(self.head))
+        wiring.connect(m, regular.o, wiring.flipped(self.regular))
+        wiring.connect(m, payload.o, wiring.flipped(self.payload))
+
+        verdict = self.verdicts.payload
+        room = Signal(init=1)
+        limit = ROOM - _ON_THEIR_WAY
+        m.d.sync += room.eq((beats.level < limit) & (heads.level < limit))
+        m.d.comb += [
+            self.open.eq(room),
+            frame_verdicts.i.valid.eq(self.verdicts.valid),
+            frame_verdicts.i.payload.eq(verdict.tagged),
+            heads.i.valid.eq(self.verdicts.valid & verdict.tagged),
+            heads.i.payload.eq(verdict.head),
+            beat_verdicts.i.valid.eq(self.verdicts.valid & verdict.candidate),
+            beat_verdicts.i.payload.eq(verdict.tagged),
+            beats.i.valid.eq(self.beats.valid),
+            beats.i.payload.eq(self.beats.payload),
+            damages.i.valid.eq(self.damages.valid),
+            damages.i.payload.eq(self.damages.payload.bad),
+        ]
+        for name, queue in (
+            ("frame verdict", frame_verdicts),
+            ("head", heads),
+            ("beat verdict", beat_verdicts),
+            ("payload beat", beats),
+            ("damage", damages),
+        ):
+            m.d.sync += Assert(~queue.i.valid | queue.i.ready, f"ingress: a {name} finds no room")
+
+        # frames: all beats of one are passed on, or all are dropped
+        is_tagged, ruled = frame_verdicts.o.payload, frame_verdicts.o.valid
+        frame_moves = frames.o.valid & frames.o.ready
+        m.d.comb += [
+            regular.i.payload.eq(frames.o.payload),
+            regular.i.valid.eq(frames.o.valid & ruled & ~is_tagged),
+            frames.o.ready.eq(ruled & (is_tagged | regular.i.ready)),
+            frame_verdicts.o.ready.eq(frame_moves & frames.o.payload.last),
+        ]
+
+        # payload: the same, but the last beat needs its damage
+        wanted, judged = beat_verdicts.o.payload, beat_verdicts.o.valid
+        last = beats.o.payload.last
+        may_go = judged & (~last | damages.o.valid)
+        beat_moves = beats.o.valid & beats.o.ready
+        m.d.comb += [
+            payload.i.payload.data.eq(beats.o.payload.data),
+            payload.i.payload.last.eq(last),
+            payload.i.payload.bad.eq(last & damages.o.payload),
+            payload.i.valid.eq(beats.o.valid & may_go & wanted),
+            beats.o.ready.eq(may_go & (~wanted | payload.i.ready)),
+            beat_verdicts.o.ready.eq(beat_moves & last),
+            damages.o.ready.eq(beat_moves & last),
+            self.damaged.eq(payload.i.valid & payload.i.ready & last & damages.o.payload),
+        ]
+        return m

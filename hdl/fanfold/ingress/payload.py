@@ -1,0 +1,127 @@
+"""A tagged packet's payload: as many beats as its length asks for, and whether it is damaged.
+
+In: aligned beats, and which frames are candidates. Out: payload beats, and once a candidate its ``damage``; both to the
+outlet.
+"""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import Config
+from ..wire import COLLECTIVE, IP_PROTOCOL_UDP, IPV4, UDP, swap
+from .align import aligned_layout
+from .checksum import add_up, correct, partial_sums, split_words
+
+__all__ = ["Payload", "beat_layout"]
+
+
+def beat_layout(config: Config) -> data.StructLayout:
+    """A payload beat before it is known whether the packet is damaged."""
+    return data.StructLayout({"data": 8 * config.beat_bytes, "last": 1})
+
+
+class Payload(wiring.Component):
+    """Payload beats of candidates, ``max(1, ceil(length / beat_bytes))`` a packet, fewer where the frame is cut; then
+    one ``damage`` for each, whose ``bad`` says: bad mark, cut short, or wrong UDP checksum.
+
+    Latency: 0 for beats; for ``damage`` 0 from the frame's end, or 3 where a UDP checksum is verified, or was just
+    before. Throughput: 1. Ready path: none, always ready. Order:
+    kept. On error: as above.
+    """
+
+    def __init__(self, config: Config):
+        super().__init__(
+            {
+                "i": In(stream.Signature(aligned_layout(config), always_ready=True)),
+                "candidate": In(1),
+                "o": Out(stream.Signature(beat_layout(config), always_ready=True)),
+                "damage": Out(stream.Signature(data.StructLayout({"bad": 1}), always_ready=True)),
+            }
+        )
+        self._config = config
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self._config.beat_bytes
+        aligned = self.i.payload
+        begins = self.i.valid & aligned.decide & aligned.complete
+        ends = self.i.valid & aligned.end
+        header = COLLECTIVE.from_wire(aligned.headers[8 * UDP.bytes :])
+        udp = UDP.from_wire(aligned.headers)
+
+        # a packet is open from its header to its last payload beat, known from its header to the frame's end
+        is_open, known = Signal(), Signal()
+        more = Signal(range((1 << 16) // width + 1), reset_less=True)  # beats that must follow the next one
+        tail = Signal(range(width + 1), reset_less=True)  # bytes of the last one
+        checked = Signal(reset_less=True)
+        was_cut = Signal(reset_less=True)
+        moves, last, cut = Signal(), Signal(), Signal()
+        m.d.comb += [
+            moves.eq(is_open & self.i.valid & (aligned.beat | aligned.end)),
+            last.eq(aligned.end | aligned.closes | (more == 0)),
+            cut.eq((more != 0) | (aligned.available < tail)),
+            self.o.valid.eq(moves & self.candidate),
+            self.o.payload.data.eq(aligned.data),
+            self.o.payload.last.eq(last),
+        ]
+        with m.If(moves):
+            m.d.sync += more.eq(more - 1)
+            with m.If(last):
+                m.d.sync += [is_open.eq(0), was_cut.eq(cut)]
+        with m.If(ends):
+            m.d.sync += known.eq(0)
+        with m.If(begins):
+            before = header.length - 1
+            bits = width.bit_length() - 1
+            m.d.sync += [
+                is_open.eq(1),
+                known.eq(1),
+                more.eq(Mux(header.length == 0, 0, before[bits:16])),
+                tail.eq(Mux(header.length == 0, 0, before[:bits] + 1)),
+                checked.eq(udp.checksum != 0),
+            ]
+
+        # the UDP checksum: headers and pseudo header once, then every payload beat without what follows the payload
+        ip = aligned.early.ip
+        once = [
+            *split_words(aligned.headers),
+            *split_words(ip[8 * IPV4.offset("source") :]),
+            swap(C(IP_PROTOCOL_UDP, 16)),
+            aligned.headers[8 * UDP.offset("length") :][:16],
+        ]
+        header_sums = partial_sums(m, once, "header_sum")
+        masked = Signal(8 * width, reset_less=True)
+        for byte in range(width):
+            counts = moves & ((more != 0) | (tail > byte))
+            m.d.sync += masked[8 * byte : 8 * byte + 8].eq(Mux(counts, aligned.data[8 * byte : 8 * byte + 8], 0))
+        done, at_once, bad_or_cut = Signal(), Signal(), Signal()
+        start, end, bad, check = [begins], [done & ~at_once], [bad_or_cut], [checked]
+        for stages, name in ((start, "start"), (end, "end"), (bad, "bad"), (check, "check")):
+            for rank in range(3):
+                stage = Signal(name=f"{name}_{rank}", reset_less=name in ("bad", "check"))
+                m.d.sync += stage.eq(stages[-1])
+                stages.append(stage)
+
+        # without a checksum there is nothing to wait for, unless an earlier packet does
+        m.d.comb += [
+            done.eq(ends & known & self.candidate),
+            at_once.eq(done & ~checked & ~Cat(end[1:]).any()),
+            bad_or_cut.eq(aligned.bad | Mux(moves, cut, was_cut)),
+        ]
+
+        sums = partial_sums(m, split_words(masked), "payload_sum")
+        header_sum = Signal(32, reset_less=True)
+        so_far = Signal(32, reset_less=True)
+        finished = Signal(32, reset_less=True)
+        total = add_up([*sums, so_far])[:32]
+        m.d.sync += [
+            header_sum.eq(add_up(header_sums)),
+            so_far.eq(Mux(start[2], header_sum, total)),
+            finished.eq(total),
+        ]
+        m.d.comb += [
+            self.damage.valid.eq(at_once | end[3]),
+            self.damage.payload.bad.eq(Mux(at_once, bad_or_cut, bad[3] | (check[3] & ~correct(finished)))),
+        ]
+        return m

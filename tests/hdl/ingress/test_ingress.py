@@ -1,0 +1,251 @@
+"""The ingress against plain Python: every rule, every boundary, every width."""
+
+import random
+
+import pytest
+from amaranth.hdl import Signal
+from ingress_bench import OTHER_COMM_ID, RECEIVER, Bench, Frame, check, configured, packet
+
+from fanfold.codes import Collective, Port
+from fanfold_sim.bench import STALLS, Stall, cycle, receive, receive_packet, run, send
+from fanfold_sim.frames import Address
+
+WIDTHS = (8, 16, 32, 64)
+OPTION_WORDS = (0, 1, 2, 10)  # IP headers of 5, 6, 7 and 15 words
+
+
+def content(length, seed=0):
+    return random.Random(f"{length} {seed}").randbytes(length)
+
+
+def spoiled(raw, at, value=None):
+    """``raw`` with one byte changed, and an untagged IP header's checksum made correct again."""
+    changed = bytearray(raw)
+    changed[at] = changed[at] ^ 1 if value is None else value
+    if 14 <= at < 34:
+        changed[24:26] = bytes(2)
+        words = [int.from_bytes(changed[word : word + 2], "big") for word in range(14, 34, 2)]
+        changed[24:26] = (0xFFFF - (sum(words) % 0xFFFF)).to_bytes(2, "big")
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_shift_and_payload_length_around_beats(width):
+    lengths = sorted({0, 1, 2, 3, 7, 8, 9, width - 1, width, width + 1, 2 * width - 1, 2 * width, 2 * width + 1, 128})
+    frames = [
+        Frame(
+            packet(
+                content(length),
+                tags=tags,
+                option_words=words,
+                coll_tag=length,
+                udp_checksum="correct" if (length + tags) % 2 else None,
+            ),
+            queue=(length + words) % 256,
+        )
+        for tags in range(3)
+        for words in OPTION_WORDS
+        for length in lengths
+    ]
+    check(frames, width)
+
+
+@pytest.mark.parametrize("stall", STALLS[1:])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_stalls_change_nothing(width, stall):
+    frames = []
+    for number, length in enumerate((0, 1, width, width + 1, 3 * width - 1)):
+        frames += [
+            Frame(packet(content(length), tags=number % 3, option_words=number, udp_checksum="correct")),
+            Frame(content(1 + 17 * number), queue=number),
+            Frame(packet(content(length), comm_id=OTHER_COMM_ID)),
+        ]
+    check(frames, width, stall)
+
+
+@pytest.mark.parametrize("width", (8, 64))
+def test_cut_at_every_byte_and_the_next_frame_is_whole(width):
+    raw = packet(content(70), tags=1, option_words=1, udp_checksum="correct")
+    good = Frame(packet(content(9), coll_tag=5))
+    frames = []
+    for length in range(1, len(raw)):
+        frames += [Frame(raw[:length], bad=length % 5 == 0), good]
+    check(frames, width)
+
+
+#: frames that one rule makes regular, or damaged; offsets are those of an untagged frame without options
+ODD = {
+    "another EtherType": spoiled(packet(content(9)), 13),
+    "IP version 6": spoiled(packet(content(9)), 14, 0x65),
+    "header length 4": spoiled(packet(content(9)), 14, 0x44),
+    "TCP": spoiled(packet(content(9)), 23, 6),
+    "more fragments": packet(content(9), fragment=0x2000),
+    "a last fragment": packet(content(9), fragment=0x0001),
+    "may be fragmented": packet(content(9), fragment=0),
+    "another port": spoiled(packet(content(9)), 37),
+    "longer IP": spoiled(packet(content(9)), 17),
+    "longer UDP": spoiled(packet(content(9)), 39),
+    "longer payload": spoiled(packet(content(9)), 63),
+    "version 2": packet(content(9), version=2),
+    "another communicator": packet(content(9), comm_id=OTHER_COMM_ID),
+    "another key": packet(content(9), coll_tag_high32=1),
+    "a registration for a communicator not known": packet(
+        content(38), comm_id=OTHER_COMM_ID, collective=Collective.REGISTER
+    ),
+    "a collective not known": packet(content(9), collective=200),
+    "wrong UDP checksum": packet(content(9), udp_checksum=0x1234),
+    "three tags": packet(content(9), tags=2)[:12] + bytes.fromhex("91000001") + packet(content(9), tags=2)[12:],
+    "tag protocol 0x9100": packet(content(9), tags=1)[:12] + b"\x91\x00" + packet(content(9), tags=1)[14:],
+    "padding": packet(content(3), trailer=bytes(range(40)), udp_checksum="correct"),
+    "padding, odd": packet(content(3), trailer=b"\xff", udp_checksum="correct"),
+    "a wrong word among the options": packet(content(9), option_words=5)[:50]
+    + b"\x00\x01"
+    + packet(content(9), option_words=5)[52:],
+    "64 bytes of nothing": bytes(64),
+    "one byte": b"\x08",
+    "padded to 60 bytes": bytes(range(60)),
+}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_rule(width):
+    frames = [Frame(raw, queue=number) for number, raw in enumerate(ODD.values())]
+    check([each for frame in frames for each in (frame, Frame(packet(content(20))), Frame(frame.raw, bad=True))], width)
+
+
+@pytest.mark.parametrize("at", range(14, 34))
+def test_every_byte_of_the_ip_header_is_in_its_checksum(at):
+    raw = bytearray(packet(content(4)))
+    raw[at] ^= 0x10
+    check([Frame(bytes(raw)), Frame(packet(content(4)))], 64)
+
+
+def test_every_byte_is_in_the_udp_checksum():
+    raw = packet(content(21), tags=1, udp_checksum="correct")
+    frames = []
+    for at in range(38 + 4, len(raw)):  # from the UDP length on: what changes a rule's field is regular
+        changed = bytearray(raw)
+        changed[at] ^= 0x40
+        frames.append(Frame(bytes(changed)))
+    check(frames, 32)
+
+
+def test_the_network_side_has_no_queue():
+    check([Frame(packet(content(9)), queue=7), Frame(content(80), queue=7)], 16, port=Port.NET)
+
+
+def anything(choices, width):
+    """A frame as may come: good, odd, cut, marked, padded, or no packet at all."""
+    kind = choices.random()
+    if kind < 0.2:
+        raw = choices.randbytes(choices.choice((1, 14, 22, 59, 60, 64, 65, choices.randrange(1, 4 * width + 1))))
+    else:
+        raw = packet(
+            choices.randbytes(choices.choice((0, 1, width - 1, width, width + 1, choices.randrange(3 * width)))),
+            tags=choices.randrange(3),
+            option_words=choices.choice((0, 0, 0, choices.randrange(11))),
+            trailer=choices.randbytes(choices.choice((0, 0, choices.randrange(50), 2 * width))),
+            comm_id=OTHER_COMM_ID if choices.random() < 0.15 else 0x1234,
+            collective=choices.choice((Collective.ALLREDUCE, Collective.REGISTER)),
+            udp_checksum=choices.choice((None, "correct", "correct", 0x5555)),
+        )
+        if choices.random() < 0.15:
+            raw = raw[: choices.randrange(1, len(raw) + 1)]
+        if choices.random() < 0.15:
+            at = choices.randrange(len(raw))
+            raw = raw[:at] + bytes([raw[at] ^ 1 << choices.randrange(8)]) + raw[at + 1 :]
+    return Frame(raw, bad=choices.random() < 0.1, queue=choices.randrange(256))
+
+
+@pytest.mark.parametrize("stall", [Stall.NONE, Stall.RANDOM])
+@pytest.mark.parametrize("width, count", [(8, 120), (16, 150), (32, 150), (64, 150)])
+def test_anything_that_may_come(width, count, stall):
+    choices = random.Random(f"{width} {stall}")
+    check([anything(choices, width) for _ in range(count)], width, stall, seed=width)
+
+
+FLOODS = {
+    "single beats": lambda width: [Frame(content(min(60, width), number)) for number in range(100)],
+    "headers alone": lambda width: [Frame(packet(coll_tag=number)) for number in range(60)],
+    "shortest payloads": lambda width: [Frame(packet(content(8), udp_checksum="correct")) for _ in range(60)],
+    "shifted": lambda width: [Frame(packet(content(number), tags=number % 3)) for number in range(60)],
+    "single beats and packets": lambda width: [
+        Frame(content(1 + number % width) if number % 2 else packet(content(number))) for number in range(80)
+    ],
+    "long": lambda width: [Frame(packet(content(20 * width), tags=1, option_words=3)) for _ in range(4)],
+    "unmatched": lambda width: [Frame(packet(content(9), comm_id=OTHER_COMM_ID)) for _ in range(40)],
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_one_beat_a_cycle(width, flood):
+    monitors = check(FLOODS[flood](width), width)
+    taken = monitors["i"].taken
+    assert taken == list(range(taken[0], taken[0] + len(taken))), "a cycle was lost"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_latency_is_as_promised(width):
+    dut = Bench(configured(width))
+    latencies = dut.ingress
+    monitors = check([Frame(packet(content(128), comm_id=OTHER_COMM_ID))], width, dut=dut)
+    assert monitors["regular"].offered[0] - monitors["i"].taken[0] == latencies.regular_latency
+    monitors = check([Frame(content(128))], width, dut=dut)
+    assert monitors["regular"].offered[0] - monitors["i"].taken[0] <= latencies.regular_latency, "no IPv4 at all"
+    for length in (0, 1, width, 2 * width + 1):
+        monitors = check([Frame(packet(content(length)))], width, dut=dut)
+        assert monitors["payload"].offered[0] - monitors["i"].taken[0] == latencies.tagged_latency
+        assert monitors["head"].offered[0] < monitors["payload"].offered[0]
+
+
+@pytest.mark.parametrize("stuck", ["head", "payload"])
+def test_a_stalled_output_stops_the_port_and_loses_nothing(stuck):
+    dut = Bench(configured(64))
+    frames = [Frame(packet(coll_tag=number)) for number in range(80)]
+
+    async def source(ctx):
+        await send(ctx, dut.i, [beat for frame in frames for beat in frame.beats(64)])
+
+    async def heads(ctx):
+        await idle(ctx, "head")
+        got = await receive(ctx, dut.head, len(frames))
+        assert [head.header.coll_tag for head in got] == list(range(len(frames)))
+
+    async def payload(ctx):
+        await idle(ctx, "payload")
+        assert not any(beat.bad for beat in await receive(ctx, dut.payload, len(frames)))
+
+    async def idle(ctx, name):
+        for _ in range(120 if name == stuck else 0):
+            (ready,) = await cycle(ctx, dut.i.ready)
+        assert name != stuck or not ready
+
+    run(dut, source, heads, payload, cycles=400)
+
+
+def test_reset_in_mid_packet_leaves_nothing_behind():
+    dut = Bench(configured(8))
+    reset = Signal()
+    beats = Frame(packet(content(40), udp_checksum="correct")).beats(8)
+
+    async def interrupted(ctx):
+        await send(ctx, dut.i, beats[:-2])
+        ctx.set(reset, 1)
+        await cycle(ctx)
+        await cycle(ctx)
+        ctx.set(reset, 0)
+        await send(ctx, dut.i, beats)
+        (head,) = await receive(ctx, dut.head, 1)
+        assert head.header.length == 40
+        got = await receive_packet(ctx, dut.payload)
+        assert b"".join(beat.data.to_bytes(8, "little") for beat in got) == content(40)
+        assert not got[-1].bad
+        for _ in range(40):
+            assert not any(await cycle(ctx, dut.head.valid, dut.payload.valid, dut.regular.valid))
+
+    run(dut, interrupted, cycles=400, reset=reset)
+
+
+def test_addresses_of_the_bench_are_those_of_the_frames():
+    assert Address(RECEIVER.mac, RECEIVER.ip, configured(8).udp_port) == RECEIVER
