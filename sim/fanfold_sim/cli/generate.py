@@ -1,0 +1,47 @@
+"""``fanfold generate``: Verilog of a configuration, with a JSON beside it."""
+
+import re
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from fanfold import export
+
+from .options import BadInput, add_config_options, config_from
+
+__all__ = ["add_parser", "run"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def add_parser(subparsers) -> None:
+    """Adds the subcommand."""
+    parser: ArgumentParser = subparsers.add_parser(
+        "generate",
+        help="write Verilog of a configuration",
+        description="Writes NAME.v, the NIC in SystemVerilog that Icarus, Verilator and Yosys take, and NAME.json: "
+        "its ports, configuration, latencies and registers. The same configuration gives the same bytes.",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="where to write; made if needed"
+    )
+    parser.add_argument("--name", default="fanfold", help="of the module and the files; default %(default)s")
+    parser.add_argument(
+        "--assertions",
+        action="store_true",
+        help="keep what the hardware asserts of itself, for simulation with Verilator; else plain synthesizable code",
+    )
+    add_config_options(parser)
+
+
+def run(args: Namespace) -> int:
+    """Runs the subcommand."""
+    if not _NAME.fullmatch(args.name):
+        raise BadInput(f"--name {args.name!r}: it must be letters, digits and underscores, a letter first")
+    config = config_from(args)
+    try:
+        written = export.generate(config, args.output, args.name, assertions=args.assertions)
+    except OSError as error:
+        raise BadInput(f"--output {args.output}: {error.strerror}") from None
+    for path in written:
+        print(f"{path}  {path.stat().st_size:,} bytes")
+    return 0
