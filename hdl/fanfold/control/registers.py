@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import Config
 from .bus import bus_signature, request_layout, response_layout
 from .counters import Counters
-from .description import WORD_BITS, counter, describe
+from .description import WORD_BITS, Register, by_name, counter, describe
 from .events import EVENTS, events_layout
 
 __all__ = ["Registers"]
@@ -19,10 +19,10 @@ __all__ = ["Registers"]
 class Registers(wiring.Component):
     """All registers of one instance, as ``description`` has them.
 
-    Latency: 2 from request to response; a released context is offered with the response. Throughput: one access in 3
-    cycles. Ready path: registered. Order: kept, one access at a time. On error: an access that the register map does
-    not have (address, direction, context number) is answered with ``error`` and changes nothing; so is a release while
-    the one before is not taken yet.
+    Latency: 3 from request to response, more while the counters are busy (then no access is answered); a released
+    context is offered with the response. Throughput: one access in 4 cycles. Ready path: registered. Order: kept, one
+    access at a time. On error: an access that the register map does not have (address, direction, context number) is
+    answered with ``error`` and changes nothing; so is a release while the one before is not taken yet.
     """
 
     def __init__(self, config: Config):
@@ -38,8 +38,8 @@ class Registers(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from a request that is taken to its response."""
-        return 2
+        """Cycles from a request that is taken to its response, when the counters are not busy."""
+        return 3
 
     def elaborate(self, platform):
         m = Module()
@@ -49,36 +49,52 @@ class Registers(wiring.Component):
         m.d.sync += opened.eq(self.open_contexts)
         scratch = Signal(WORD_BITS)
 
-        # what each register reads that is no constant, and the cycle in which one is written
-        values = {"scratch": scratch}
-        values |= {f"open_contexts_{n}": word for n, word in enumerate(_words(opened))}
-        values |= {counter(event): counters.counts[event] for event in EVENTS}
-        writes = {name: Signal(name=f"write_{name}") for name in ("scratch", "release", "snapshot")}
-
         request = Signal(request_layout())
         response = Signal(response_layout())
-        m.d.comb += self.bus.response.payload.eq(response)
+        # what is known of the request when the register is found
+        refused = Signal()
+        counted = Signal()  # a counter is to be read
+        found = Signal(WORD_BITS)  # what is to be read otherwise
+        writes = {name: Signal(name=f"write_{name}") for name in ("scratch", "release", "snapshot")}
+        values = {"scratch": scratch}
+        values |= {f"open_contexts_{n}": word for n, word in enumerate(_words(opened))}
+        counters_from = by_name(self._config)[counter(next(iter(EVENTS)))].address
+        m.d.comb += [
+            counters.index.eq((request.address - counters_from) >> 2),
+            self.bus.response.payload.eq(response),
+        ]
+
+        def look_at(register: Register):
+            """What is known when the request is for this register."""
+            readable, writable = register.access != "wo", register.access != "ro"
+            m.d.sync += refused.eq(Mux(request.write, not writable, not readable))
+            if writable:
+                m.d.sync += writes[register.name].eq(request.write)
+            if readable and register.name.startswith(counter("")):
+                m.d.sync += counted.eq(~request.write)
+            elif readable:
+                value = register.reset if register.constant else values[register.name]
+                m.d.sync += found.eq(Mux(request.write, 0, value))
+
+        acting = Signal()
         with m.FSM(name="access"):
             with m.State("waiting for a request"):
                 m.d.comb += self.bus.request.ready.eq(1)
                 m.d.sync += request.eq(self.bus.request.payload)
                 with m.If(self.bus.request.valid):
-                    m.next = "looking up"
-            with m.State("looking up"):
-                m.next = "answering"
-                m.d.sync += [response.data.eq(0), response.error.eq(0)]
+                    m.next = "finding the register"
+            with m.State("finding the register"):
+                m.d.sync += [refused.eq(1), counted.eq(0), found.eq(0), Cat(writes.values()).eq(0)]
                 with m.Switch(request.address[2:]):
                     for register in describe(self._config):
                         with m.Case(register.address >> 2):
-                            readable, writable = register.access != "wo", register.access != "ro"
-                            m.d.sync += response.error.eq(Mux(request.write, not writable, not readable))
-                            if writable:
-                                m.d.comb += writes[register.name].eq(request.write)
-                            if readable:
-                                value = register.reset if register.constant else values[register.name]
-                                m.d.sync += response.data.eq(Mux(request.write, 0, value))
-                    with m.Default():
-                        m.d.sync += response.error.eq(1)
+                            look_at(register)
+                with m.If(~counters.busy):
+                    m.next = "acting"
+            with m.State("acting"):
+                m.d.comb += acting.eq(1)
+                m.d.sync += [response.data.eq(Mux(counted, counters.count, found)), response.error.eq(refused)]
+                m.next = "answering"
             with m.State("answering"):
                 m.d.comb += self.bus.response.valid.eq(1)
                 with m.If(self.bus.response.ready):
@@ -88,14 +104,14 @@ class Registers(wiring.Component):
         written = Signal(WORD_BITS)
         m.d.comb += [
             written.eq(request.data & chosen),
-            counters.snapshot.eq(writes["snapshot"] & written[0]),
+            counters.snapshot.eq(acting & writes["snapshot"] & written[0]),
         ]
-        with m.If(writes["scratch"]):
+        with m.If(acting & writes["scratch"]):
             m.d.sync += scratch.eq((scratch & ~chosen) | written)
         with m.If(self.release.ready):
             m.d.sync += self.release.valid.eq(0)
-        with m.If(writes["release"]):
-            with m.If((written >= self._config.contexts) | self.release.valid):
+        with m.If(acting & writes["release"]):
+            with m.If(self.release.valid | written[len(self.release.payload) :].any()):  # contexts: a power of two
                 m.d.sync += response.error.eq(1)
             with m.Elif(request.strobe[0]):
                 m.d.sync += [self.release.valid.eq(1), self.release.payload.eq(written)]

@@ -58,9 +58,13 @@ class AxiLite(wiring.Component):
         axil, bus = self.axil, self.bus
 
         # one place for each channel that comes in: taken means that there is something in it
-        address_taken, data_taken, read_taken = Signal(), Signal(), Signal()
-        write_address, read_address = Signal(ADDRESS_BITS), Signal(ADDRESS_BITS)
-        write_data, write_strobe = Signal(WORD_BITS), Signal(WORD_BITS // 8)
+        address_taken = Signal()
+        data_taken = Signal()
+        read_taken = Signal()
+        write_address = Signal(ADDRESS_BITS)
+        write_data = Signal(WORD_BITS)
+        write_strobe = Signal(WORD_BITS // 8)
+        read_address = Signal(ADDRESS_BITS)
         m.d.comb += [axil.awready.eq(~address_taken), axil.wready.eq(~data_taken), axil.arready.eq(~read_taken)]
         with m.If(axil.awvalid & axil.awready):
             m.d.sync += [address_taken.eq(1), write_address.eq(axil.awaddr)]

@@ -128,7 +128,7 @@ class ToAxi(wiring.Component):
             departures.i.valid.eq(self.i.valid),
             self.i.ready.eq(departures.i.ready),
             beat.tdata.eq(frame.data),
-            beat.tkeep.eq(Cat(frame.count > byte for byte in range(self._config.beat_bytes))),
+            beat.tkeep.eq(Cat(_thermometer(frame.count))[: self._config.beat_bytes]),
             beat.tlast.eq(frame.last),
             beat.tuser.eq(frame.bad & frame.last),
             beat[self._queue].eq(frame.queue),
@@ -138,9 +138,17 @@ class ToAxi(wiring.Component):
 
 def _leading_ones(bits: Value) -> tuple[Value, Value]:
     """Whether all ``bits`` are ones; and if not, how many of them from bit 0 up are. As deep as the number has bits."""
-    if len(bits) == 1:
-        return bits, C(0, 0)
+    if len(bits) == 2:
+        return bits.all(), bits[0]
     half = len(bits) // 2
     low_full, low = _leading_ones(bits[:half])
     high_full, high = _leading_ones(bits[half:])
     return low_full & high_full, Cat(Mux(low_full, high, low), low_full)
+
+
+def _thermometer(number: Value) -> list[Value]:
+    """For each number that fits, from 0 up: whether ``number`` is greater. Without the carry chains of comparisons."""
+    if len(number) == 0:
+        return []
+    below, highest = _thermometer(number[:-1]), number[-1]
+    return [highest | each for each in below] + [highest] + [highest & each for each in below]

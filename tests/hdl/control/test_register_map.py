@@ -28,6 +28,8 @@ def test_every_event_has_its_counter():
     counters = {name: register for name, register in by_name(Config()).items() if name.startswith("count_")}
     assert list(counters) == [counter(event) for event in EVENTS]
     assert [register.description for register in counters.values()] == list(EVENTS.values())
+    first = counters[counter(next(iter(EVENTS)))].address
+    assert [register.address for register in counters.values()] == [first + 4 * n for n in range(len(EVENTS))]
     assert all(register.access == "ro" and not register.constant for register in counters.values())
 
 
