@@ -1,6 +1,7 @@
 """The ingress against plain Python: every rule, every boundary, every width."""
 
 import random
+from pathlib import Path
 
 import pytest
 from amaranth.hdl import Signal
@@ -10,6 +11,7 @@ from fanfold.codes import Collective, Port
 from fanfold_sim.bench import STALLS, Stall, cycle, receive, receive_packet, run, send
 from fanfold_sim.frames import Address
 
+DOCUMENT = Path(__file__).parents[3] / "docs" / "ingress.md"
 WIDTHS = (8, 16, 32, 64)
 OPTION_WORDS = (0, 1, 2, 10)  # IP headers of 5, 6, 7 and 15 words
 
@@ -196,7 +198,10 @@ def test_latency_is_as_promised(width):
     for length in (0, 1, width, 2 * width + 1):
         monitors = check([Frame(packet(content(length)))], width, dut=dut)
         assert monitors["payload"].offered[0] - monitors["i"].taken[0] == latencies.tagged_latency
-        assert monitors["head"].offered[0] < monitors["payload"].offered[0]
+        head = monitors["head"].offered[0] - monitors["i"].taken[0]
+        assert head < latencies.tagged_latency
+    row = f"| {width} | {64 // width} | {latencies.regular_latency} | {latencies.tagged_latency} | {head} |"
+    assert row in DOCUMENT.read_text(), "docs/ingress.md tells other latencies"
 
 
 @pytest.mark.parametrize("stuck", ["head", "payload"])
