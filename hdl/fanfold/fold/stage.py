@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..codes import DataType, Operator
 from ..config import Config
-from .lane import LANE_BYTES, Lane, lane_latency
+from .element import element_latency
+from .lane import LANE_BYTES, Lane
 
 __all__ = ["Stage", "level_layout", "stage_latency"]
 
@@ -16,7 +17,7 @@ _READ = 3
 
 def stage_latency(config: Config) -> int:
     """Cycles from a beat into a stage to the beat out."""
-    return _READ + lane_latency(config)
+    return _READ + element_latency(config)
 
 
 def level_layout(config: Config, level: int) -> data.StructLayout:

@@ -9,8 +9,10 @@ __all__ = ["classify", "kind_layout"]
 
 
 def kind_layout() -> data.StructLayout:
-    """``normal``: the hidden bit is 1 (infinities and NaNs count as normal). ``special``: an infinity or a NaN. A number
-    that is not normal is a subnormal or zero."""
+    """``normal``: the hidden bit is 1 (infinities and NaNs count as normal). ``special``: an infinity or a NaN.
+
+    A number that is not normal is a subnormal or zero.
+    """
     return data.StructLayout({"normal": 1, "special": 1, "nan": 1})
 
 
