@@ -3,9 +3,6 @@
 Here the AXI port is a stream whose payload has the foreign fields; the top gives them their flat names.
 """
 
-from functools import reduce
-from operator import or_
-
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -61,23 +58,26 @@ class FromAxi(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.arrivals = arrivals = Skid(axi_layout(self._config, self._queue))
-        m.submodules.departures = departures = Slice(frame_layout(self._config))
+        checked = data.StructLayout({"frame": frame_layout(self._config), "null": 1})
+        m.submodules.departures = departures = Slice(checked)
         wiring.connect(m, wiring.flipped(self.i), arrivals.i)
-        wiring.connect(m, departures.o, wiring.flipped(self.o))
 
-        beat, frame = arrivals.o.payload, departures.i.payload
+        beat, frame = arrivals.o.payload, departures.i.payload.frame
         full, leading = _leading_ones(beat.tkeep)
-        null = ~beat.tkeep.any() & ~beat.tlast
-        torn = reduce(or_, (~low & high for low, high in zip(beat.tkeep, beat.tkeep[1:], strict=False)))
+        null = departures.i.payload.null
         broken = Signal()  # this beat breaks its frame
-        m.d.comb += broken.eq(torn | Mux(beat.tlast, ~beat.tkeep[0], ~full))
+        torn = (beat.tkeep[1:] & ~beat.tkeep[:-1]).any()
+        m.d.comb += [
+            null.eq(~beat.tkeep.any() & ~beat.tlast),
+            broken.eq(torn | Mux(beat.tlast, ~beat.tkeep[0], ~full)),
+        ]
 
         first = Signal(init=1)
         was_broken = Signal()  # a beat before it did
         queue = Signal(self._config.queue_bits)
         m.d.comb += [
             arrivals.o.ready.eq(departures.i.ready),
-            departures.i.valid.eq(arrivals.o.valid & ~null),
+            departures.i.valid.eq(arrivals.o.valid),
             frame.data.eq(beat.tdata),
             frame.last.eq(beat.tlast),
             frame.bad.eq(beat.tuser | broken | was_broken),
@@ -89,12 +89,20 @@ class FromAxi(wiring.Component):
             m.d.comb += frame.count.eq(1)
         with m.Else():
             m.d.comb += frame.count.eq(leading)
-        with m.If(departures.i.valid & departures.i.ready):
+        with m.If(departures.i.valid & departures.i.ready & ~null):
             m.d.sync += [
                 first.eq(beat.tlast),
                 was_broken.eq((was_broken | broken) & ~beat.tlast),
                 queue.eq(frame.queue),
             ]
+
+        # null beats are dropped behind the register: the enable of so many flip-flops does not wait for tkeep
+        dropped = departures.o.payload.null
+        m.d.comb += [
+            self.o.payload.eq(departures.o.payload.frame),
+            self.o.valid.eq(departures.o.valid & ~dropped),
+            departures.o.ready.eq(self.o.ready | dropped),
+        ]
         return m
 
 
