@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import Config
 from ..control import Registers
+from ..engine import Engine
 from .axi_lite import AxiLite, axi_lite_signature
 from .axi_stream import FromAxi, ToAxi, axi_layout
 
@@ -37,11 +38,7 @@ class Fanfold(wiring.Component):
             ports |= {f"{prefix}_tvalid": forth(1), f"{prefix}_tready": back(1)}
         ports |= {f"s_axil_{name}": member for name, member in axi_lite_signature().flip().members.items()}
         super().__init__(ports)
-        if engine is None:
-            from ..engine import Engine
-
-            engine = Engine(config)
-        self._engine = engine
+        self._engine = Engine(config) if engine is None else engine
         self._adapters = {
             prefix: (FromAxi if incoming else ToAxi)(config, queue=queue)
             for prefix, (incoming, queue) in _STREAMS.items()
