@@ -56,12 +56,14 @@ class Build(wiring.Component):
         words = HEADER_BYTES // config.beat_bytes
         word = Signal(range(max(words, 2)))  # stays 0 where the header is one beat
         beat = Signal(range(config.segment_beats))
+        left = Signal(range(config.segment_beats), reset_less=True)  # beats of the payload after this one
         in_payload = Signal()
-        header_ends, ending = Signal(), Signal()
-        m.d.comb += [
-            header_ends.eq(word == words - 1),
-            ending.eq(Mux(in_payload, beat == packet.last_beat, header_ends & ~packet.payload)),
-        ]
+        ends = Signal()  # known one step ahead: this one is the packet's last
+        ending = Signal()
+        m.d.comb += ending.eq(ends)
+        if words == 1:
+            with m.If(~in_payload):
+                m.d.comb += ending.eq(~packet.payload)
 
         step = Signal(
             data.StructLayout({"valid": 1, "payload": 1, "beat": untagged_layout(config)}),
@@ -90,13 +92,13 @@ class Build(wiring.Component):
 
         with m.If(self._move & step.valid):
             with m.If(ending):
-                m.d.sync += [word.eq(0), beat.eq(0), in_payload.eq(0)]
+                m.d.sync += [word.eq(0), beat.eq(0), in_payload.eq(0), ends.eq(0)]
             with m.Elif(in_payload):
-                m.d.sync += beat.eq(beat + 1)
-            with m.Elif(header_ends):
-                m.d.sync += in_payload.eq(1)
+                m.d.sync += [beat.eq(beat + 1), left.eq(left - 1), ends.eq(left == 1)]
+            with m.Elif(word == words - 1):
+                m.d.sync += [in_payload.eq(1), left.eq(packet.last_beat), ends.eq(packet.last_beat == 0)]
             with m.Else():
-                m.d.sync += word.eq(word + 1)
+                m.d.sync += [word.eq(word + 1), ends.eq((word == words - 2) & ~packet.payload)]
 
         done = self.i.valid & self.i.ready
         m.d.sync += [

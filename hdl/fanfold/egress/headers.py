@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..codes import Direction
 from ..config import Config
-from ..streams import Slice
+from ..streams import Skid, Slice
 from ..wire import (
     COLLECTIVE,
     ETHERNET,
@@ -69,9 +69,11 @@ class Headers(wiring.Component):
     """One packet from each copy. The length that is sent is 0 when the copy's status is not.
 
     Three registers: the addresses' words are compressed to two numbers; all words are added and the lengths derived;
-    the sum is folded to the checksum and all header bytes are in place.
+    the sum is folded to the checksum and all header bytes are in place. The last one is a skid: the builder's ready
+    comes late in the cycle and goes no further.
 
-    Latency: ``latency``. Throughput: 1. Ready path: combinational. Order: kept. On error: none.
+    Latency: ``latency``. Throughput: 1. Ready path: combinational through the first two registers, from a register.
+    Order: kept. On error: none.
     """
 
     latency = 3
@@ -101,7 +103,7 @@ class Headers(wiring.Component):
                 }
             )
         )  # fmt: skip
-        m.submodules.packets = packets = Slice(packet_layout(config))
+        m.submodules.packets = packets = Skid(packet_layout(config))
         for source, sink in ((self.i, compressed.i), (compressed.o, summed.i), (summed.o, packets.i)):
             m.d.comb += [sink.valid.eq(source.valid), source.ready.eq(sink.ready)]
         wiring.connect(m, packets.o, wiring.flipped(self.o))
