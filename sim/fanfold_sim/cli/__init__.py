@@ -10,7 +10,6 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import NoReturn
 
 from .options import BadInput
@@ -36,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _Parser(prog="fanfold", description="Fanfold: a network card's block that folds MPI collectives")
     parser.add_argument("--version", action="version", version=f"fanfold {version('fanfold')}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    modules = {name: import_module(f".{name}", __package__) for name in COMMANDS if find_spec(f"{__package__}.{name}")}
+    modules = {name: import_module(f".{name}", __package__) for name in COMMANDS}
     for module in modules.values():
         module.add_parser(subparsers)
     args = parser.parse_args(arguments)
