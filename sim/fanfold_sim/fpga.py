@@ -48,13 +48,8 @@ class Harness(wiring.Component):
     caught, and in other cycles they move out at ``o``.
     """
 
-    serial: In(1)
-    load: In(1)
-    catch: In(1)
-    o: Out(1)
-
     def __init__(self, component: wiring.Component):
-        super().__init__()
+        super().__init__({"serial": In(1), "load": In(1), "catch": In(1), "o": Out(1)})
         self._component = component
         ports = [
             (member.flow, Value.cast(value))

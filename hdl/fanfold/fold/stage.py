@@ -24,7 +24,7 @@ def level_layout(config: Config, level: int) -> data.StructLayout:
     """A beat on its way into ``level`` (``config.levels``: out of the last one): what this and later levels need.
 
     ``combine`` and ``keep`` have a bit for each level from this one on; ``node`` is the node of this level's tree that
-    the beat comes from. The operator and type come one copy a lane, where the fan-out would be wide.
+    the beat comes from.
     """
     fields: dict = {
         "data": 8 * config.beat_bytes,
@@ -86,13 +86,13 @@ class Stage(wiring.Component):
         arrived = Signal(beat.shape(), reset_less=True)
         valid = Signal()
         keeps = Signal()
-        combines = Signal()
+        reads = Signal()
         address = Signal(range(self.depth), reset_less=True)
         m.d.sync += [
             arrived.eq(beat),
             valid.eq(self.i.valid & ~beat.keep[0]),
             keeps.eq(self.i.valid & beat.keep[0]),
-            combines.eq(self.i.valid & beat.combine[0] & ~beat.keep[0]),
+            reads.eq(self.i.valid & beat.combine[0] & ~beat.keep[0]),
             # the beat is the highest part: it need not be a power of two
             address.eq(Cat(beat.slot, beat.node[1:], beat.beat)),
         ]
@@ -101,7 +101,7 @@ class Stage(wiring.Component):
             write.data.eq(arrived.data),
             write.en.eq(keeps),
             read.addr.eq(address),
-            read.en.eq(combines),
+            read.en.eq(reads),
         ]
 
         # rank 2: the memory's own register; rank 3: a register behind it
@@ -109,23 +109,17 @@ class Stage(wiring.Component):
         m.d.sync += stored.eq(read.data)
         operand = _delayed(m, arrived.data, 2, "operand")
         valid = _delayed(m, valid, _READ - 1, "valid", reset=True)
-        combines = _delayed(m, combines, 1, "combines")
 
-        # the selection of every lane from registers of its own
+        # what the lanes are to do: from registers of its own for each
         lanes = config.beat_bytes // LANE_BYTES
-        operator = _delayed(m, arrived.operator, 1, "operator")
-        data_type = _delayed(m, arrived.type, 1, "type")
+        orders = _copied(m, Cat(beat.operator, beat.type, beat.combine[0]), lanes, _READ, "order")
         combined = []
-        for index in range(lanes):
+        for index, order in enumerate(orders):
             m.submodules[f"lane_{index}"] = lane = Lane(config)
-            at_lane = [
-                _delayed(m, value, 1, f"lane_{index}_{name}")
-                for name, value in (("operator", operator), ("type", data_type), ("combine", combines))
-            ]
             m.d.comb += [
                 lane.a.eq(operand.word_select(index, 8 * LANE_BYTES)),
                 lane.b.eq(stored.word_select(index, 8 * LANE_BYTES)),
-                Cat(lane.operator, lane.type, lane.combine).eq(Cat(at_lane)),
+                Cat(lane.operator, lane.type, lane.combine).eq(order),
             ]
             combined.append(lane.o)
 
@@ -150,3 +144,21 @@ def _delayed(m: Module, value, cycles: int, name: str, *, reset: bool = False) -
         m.d.sync += register.eq(value)
         value = register
     return value
+
+
+def _copied(m: Module, value: Value, copies: int, cycles: int, name: str) -> list[Value]:
+    """``copies`` (at most 2 to the power of ``cycles``) of ``value`` after ``cycles`` registers.
+
+    A tree: every register feeds two, which begin with different values. Registers that begin alike and are fed alike
+    would be merged by synthesis, and one would drive all lanes again.
+    """
+    copied = [value]
+    for cycle in range(1, cycles + 1):
+        fed = []
+        for index in range(min(1 << cycle, copies)):
+            begin = -(index & 1) & (1 << len(value)) - 1
+            register = Signal(len(value), name=f"{name}_{cycle}_{index}", init=begin, reset_less=True)
+            m.d.sync += register.eq(copied[index >> 1 if len(copied) < copies else index])
+            fed.append(register)
+        copied = fed
+    return copied
