@@ -4,24 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fanfold.codes import Collective
-from fanfold.wire import HEADER_BYTES
+from fanfold.wire import ETHERNET, HEADER_BYTES, IPV4, MAX_VLAN_TAGS, TAG_PROTOCOLS, VLAN
 
 from ..frames import Packet, inspect
 
-__all__ = ["Classified", "classify"]
+__all__ = ["Classified", "classify", "headers_end"]
 
 
 @dataclass(frozen=True, slots=True)
 class Classified:
     """A frame and what it is: ``packet`` is there when it is tagged, otherwise ``reason`` says why it is regular.
 
-    ``unmatched`` regular frames have a collective header, but no open context. ``header_bytes`` is how much of the
-    frame had to be seen for the verdict.
+    ``unmatched`` regular frames have a collective header, but no open context.
     """
 
     packet: Packet | None
     reason: str
-    header_bytes: int
     unmatched: bool = False
 
 
@@ -34,10 +32,22 @@ def classify(
     """
     packet, reason = inspect(frame, udp_port, queue=queue)
     if packet is None:
-        return Classified(None, reason, min(len(frame), HEADER_BYTES))
-    header_bytes = HEADER_BYTES + 4 * len(packet.tags or ()) + len(packet.ip_options)
+        return Classified(None, reason)
     if packet.collective is not Collective.REGISTER and not is_open(packet.comm_id, packet.coll_tag_high32):
-        return Classified(None, f"communicator {packet.comm_id} is not open with this key", header_bytes, True)
+        return Classified(None, f"communicator {packet.comm_id} is not open with this key", True)
     if bad and not packet.damage:
         packet.damage = "marked bad"
-    return Classified(packet, "", header_bytes)
+    return Classified(packet, "")
+
+
+def headers_end(frame: bytes) -> int:
+    """Bytes of ``frame`` in which all headers are, if it is tagged: what a port must have seen for its verdict.
+
+    A port looks for them in regular frames just so, whatever is there instead; a frame may end before.
+    """
+    at = ETHERNET.bytes
+    for _ in range(MAX_VLAN_TAGS):
+        if int.from_bytes(frame[at - 2 : at], "big") in TAG_PROTOCOLS:
+            at += VLAN.bytes
+    options = (frame[at] - IPV4.bytes // 4) % 16 if len(frame) > at else 0
+    return min(len(frame), HEADER_BYTES - ETHERNET.bytes + at + 4 * options)

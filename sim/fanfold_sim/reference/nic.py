@@ -13,11 +13,12 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from pathlib import Path
 
-from fanfold.codes import Collective, Port
+from fanfold.codes import Collective, Direction, Port, Status
 from fanfold.config import Config
 
 from ..frames import Packet
 from ..nic import Departure
+from .classify import headers_end
 from .core import Core
 from .outgoing import Envelopes, Outgoing
 from .timing import Latencies
@@ -81,7 +82,8 @@ class ReferenceNic:
         self._accepted: list[tuple[Port, int, int]] = []
         self._copies_free = {Port.HOST: 0, Port.NET: 0}
         self._departures: dict[Port, deque[Departure]] = {Port.HOST: deque(), Port.NET: deque()}
-        self._spine = _Server(self._schedule, self._admit, 2)
+        self._spine = _Server(self._schedule, self._admit, 3)
+        self._registry = _Server(self._schedule, self._collect, 2)
         self._egress = {
             Port.HOST: _Server(self._schedule, self._send_at_host, 2),
             Port.NET: _Server(self._schedule, self._send_at_net, 2),
@@ -153,42 +155,73 @@ class ReferenceNic:
     # ------------------------------------------------------------------------------------- the rooms, in order of flow
 
     def _enter(self, port: Port, frame: bytes, queue: int, bad: bool, cycle: int) -> None:
-        """Ingress: the first beat is in; the verdict comes when the headers are."""
-        header_beats = self._beats(min(len(frame), 64))
-        self._schedule(
-            cycle + header_beats - 1 + self.latencies.classify, _ARRIVES, self._judge, port, frame, queue, bad, cycle
-        )
+        """Ingress: the first beat is in; the question about the context is asked when the headers are."""
+        header_beats = self._beats(headers_end(frame))
+        headers_in = cycle + self.latencies.edge_in + header_beats - 1
+        verdict = headers_in + self.latencies.verdict
+        last = cycle + self._beats(len(frame)) - 1
+        self._schedule(verdict, _ARRIVES, self._judge, port, frame, queue, bad, last)
 
-    def _judge(self, port: Port, frame: bytes, queue: int, bad: bool, first: int, cycle: int) -> None:
-        """Ingress: the frame is tagged and goes to the spine, or regular and goes to the other port."""
-        verdict = self._core.classify(port, frame, queue=queue, bad=bad)
-        if verdict.packet is None:
-            door = max(cycle, first + self.latencies.regular)
-            departure = (_OTHER[port], frame, queue, bad)
-            self._schedule(door, _ARRIVES, self._egress[_OTHER[port]].push, 1, departure)
+    def _judge(self, port: Port, frame: bytes, queue: int, bad: bool, last: int, cycle: int) -> None:
+        """Ingress: the frame is tagged and goes to the spine or the registry, or regular and goes to the other port."""
+        packet = self._core.classify(port, frame, queue=queue, bad=bad).packet
+        latencies = self.latencies
+        door = cycle - latencies.verdict + latencies.ingress
+        if packet is None:
+            self._schedule(
+                door + latencies.egress_regular,
+                _ARRIVES,
+                self._egress[_OTHER[port]].push,
+                1,
+                Departure(_OTHER[port], frame, queue, bad, 0, 0),
+            )
             return
-        late = self._beats(verdict.header_bytes) - self._beats(min(len(frame), 64))
-        last = first + self._beats(len(frame)) - 1 + self.latencies.payload
-        self._schedule(cycle + late, _ARRIVES, self._spine.push, port.value, (port, verdict.packet, last))
+        last_in = max(door, last + latencies.edge_in + latencies.payload + latencies.checksum)
+        room = self._registry if packet.collective is Collective.REGISTER else self._spine
+        self._schedule(door, _ARRIVES, room.push, port.value, (port, packet, last_in))
 
-    def _admit(self, item: tuple[Port, Packet, int], cycle: int) -> int:
-        """Admission: the payload's beats pass, the last one as soon as it is here; then the packet is accepted."""
+    def _admit(self, item: tuple[Port, Packet, int] | list[Outgoing], cycle: int) -> int:
+        """Admission: beats pass, the last one as soon as it is here; then a packet is decided upon."""
+        if isinstance(item, list):  # the NIC's own, from the registry
+            last = cycle + self._beats(len(item[0].payload)) - 1
+            self._schedule(
+                last + self.latencies.decide + self._fold_latency + self.latencies.delivery,
+                _ARRIVES,
+                self._deliver,
+                item,
+            )
+            return last + 1
         port, packet, last_in = item
         last = max(cycle + self._beats(len(packet.payload)) - 1, last_in)
-        self._schedule(last + self.latencies.admission, _ARRIVES, self._accept, port, packet)
+        self._schedule(last + self.latencies.decide, _ARRIVES, self._decide, port, packet)
         return last + 1
 
-    def _accept(self, port: Port, packet: Packet, cycle: int) -> None:
-        """Fold, results, registry: what the packet causes is ready for delivery when it went through them."""
+    def _decide(self, port: Port, packet: Packet, cycle: int) -> None:
+        """Admission, fold, results: what the packet causes is ready for delivery when it went through them."""
+        outgoing = self._core.accept(port, packet)
+        if outgoing:
+            self._schedule(cycle + self._fold_latency + self.latencies.delivery, _ARRIVES, self._deliver, outgoing)
+
+    def _collect(self, item: tuple[Port, Packet, int], cycle: int) -> int:
+        """Registry: takes a registration's beats and decides; it is free again when it has said what comes of it."""
+        port, packet, last_in = item
+        last = max(cycle + self._beats(len(packet.payload)) - 1, last_in)
+        decided = last + self.latencies.enrol
+        self._schedule(decided, _ARRIVES, self._enrol, port, packet)
+        return decided - 1  # the next one is collected while this one is applied
+
+    def _enrol(self, port: Port, packet: Packet, cycle: int) -> None:
+        """Registry: a refusal goes straight to the egress, everything else goes the way of the results."""
         outgoing = self._core.accept(port, packet)
         if not outgoing:
             return
-        latencies = self.latencies
-        if packet.collective is Collective.REGISTER:
-            ready = cycle + latencies.registration
-        else:
-            ready = cycle + self._fold_latency + latencies.results
-        self._schedule(ready + latencies.delivery, _ARRIVES, self._deliver, outgoing)
+        said = cycle + self.latencies.announce
+        if packet.direction is Direction.UP and outgoing[0].status is not Status.OK:
+            self._schedule(said + self.latencies.egress, _ARRIVES, self._egress[port].push, 0, outgoing[0])
+            return
+        if outgoing[0].direction is Direction.DOWN and outgoing[0].status is Status.OK:
+            said += self.latencies.prepare
+        self._schedule(said, _ARRIVES, self._spine.push, 2, outgoing)
 
     def _deliver(self, outgoing: list[Outgoing], cycle: int) -> None:
         """Delivery: one copy per cycle and port."""
@@ -203,17 +236,18 @@ class ReferenceNic:
     def _send_at_net(self, item, cycle: int) -> int:
         return self._send(Port.NET, item, cycle)
 
-    def _send(self, port: Port, item: Outgoing | tuple, cycle: int) -> int:
+    def _send(self, port: Port, item: Outgoing | Departure, cycle: int) -> int:
         """Egress: a frame's beats leave one after another."""
         if isinstance(item, Outgoing):
             frame, queue, bad = self._envelopes.frame(item), item.remote.queue, False
-            last = cycle + self._beats(len(frame)) - 1
-            self._schedule(last, _ARRIVES, self._left, item)
         else:
-            _, frame, queue, bad = item
-            last = cycle + self._beats(len(frame)) - 1
-        self._departures[port].append(Departure(port, frame, queue, bad, cycle, last))
-        return last + 1
+            frame, queue, bad = item.frame, item.queue, item.bad
+        beats = self._beats(len(frame))
+        first = cycle + self.latencies.edge_out
+        if isinstance(item, Outgoing):
+            self._schedule(cycle + beats - 1, _ARRIVES, self._left, item)
+        self._departures[port].append(Departure(port, frame, queue, bad, first, first + beats - 1))
+        return cycle + beats
 
     def _left(self, item: Outgoing, _cycle: int) -> None:
         self._core.sent(item)

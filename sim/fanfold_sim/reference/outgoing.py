@@ -8,7 +8,7 @@ from fanfold.wire import COLLECTIVE
 from ..frames import Address, Packet, build, flags_byte, pack_header
 from .contexts import Entry
 
-__all__ = ["Closing", "Envelopes", "Outgoing", "down_to_all", "up_to_parent"]
+__all__ = ["Closing", "Envelopes", "Outgoing", "close_after", "down_to_all", "up_to_parent"]
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Closing:
 class Outgoing:
     """One packet that the NIC sends at ``port`` from ``local`` to ``remote``.
 
-    The copies of a deregistration's result share ``closing``: when all have left, the entry becomes free.
+    Copies that end a context share ``closing``: when all have left, the entry becomes free.
     """
 
     port: Port
@@ -59,6 +59,13 @@ def down_to_all(entry: Entry, **fields) -> list[Outgoing]:
         )
         for index, contributor in sorted(entry.contributors.items())
     ]
+
+
+def close_after(entry: Entry, copies: list[Outgoing]) -> None:
+    """Frees ``entry`` when the last of ``copies`` has left."""
+    closing = Closing(entry, len(copies))
+    for copy in copies:
+        copy.closing = closing
 
 
 def up_to_parent(entry: Entry, **fields) -> list[Outgoing]:

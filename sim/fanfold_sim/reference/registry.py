@@ -6,7 +6,7 @@ from fanfold.wire import RECORD, TOTAL
 
 from ..frames import Packet, Record, read_record, total
 from .contexts import Contributor, Entry, State, same_place
-from .outgoing import Outgoing, down_to_all, up_to_parent
+from .outgoing import Outgoing, close_after, down_to_all, up_to_parent
 
 __all__ = ["Registry"]
 
@@ -123,7 +123,8 @@ class Registry:
         if packet.status is Status.OK:
             self._open(entry)
         else:
-            self.free(entry)
+            entry.state = State.ENROLLING  # nobody is awaited any more
+            close_after(entry, copies)
         return Status.OK, copies
 
 

@@ -5,7 +5,7 @@ from fanfold.config import Config
 
 from ..frames import Packet
 from .contexts import Entry, Slot, State, same_place
-from .outgoing import Closing, Outgoing, down_to_all, up_to_parent
+from .outgoing import Outgoing, close_after, down_to_all, up_to_parent
 from .tree import fold
 
 __all__ = ["SlotRules"]
@@ -158,7 +158,5 @@ def _copies(entry: Entry, fields: dict) -> list[Outgoing]:
     """A result for every contributor; after a deregistration's the entry is free."""
     copies = down_to_all(entry, **fields)
     if fields["collective"] is Collective.DEREGISTER and fields["status"] is Status.OK:
-        closing = Closing(entry, len(copies))
-        for copy in copies:
-            copy.closing = closing
+        close_after(entry, copies)
     return copies

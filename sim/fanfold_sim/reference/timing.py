@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from fanfold.codes import DataType, Operator
 from fanfold.config import Config
-from fanfold.registry.ports import DIRECTORY_LATENCY, LOOKUP_LATENCY
-from fanfold.results.ports import READ_LATENCY
 
 __all__ = ["Latencies"]
 
@@ -13,43 +12,57 @@ __all__ = ["Latencies"]
 class Latencies:
     """Cycles from one door to the next, when nothing is in the way. Every room moves one beat per cycle besides."""
 
-    #: from the beat that completes the headers to the verdict, tagged or regular
-    classify: int
-    #: from a tagged packet's beat to the same bytes at admission's door
+    #: from a beat at an input port to ingress, and from egress to the output port
+    edge_in: int
+    edge_out: int
+    #: from the beat that completes a frame's headers to the question whether the context is open
+    verdict: int
+    #: from the same beat to the verdict; a regular frame's first beat then leaves ingress, or a packet's head
+    ingress: int
+    #: from a payload beat to ingress's door; the last one waits longer, for the checksum
     payload: int
-    #: from a regular frame's beat at one port to the same beat at the other port
-    regular: int
-    #: from admission's door to the fold, or to the registry for a registration
-    admission: int
+    checksum: int
+    #: from admission's door to the decision, and from the decision to the fold
+    decide: int
+    plan: int
     #: through one level of the fold's tree
     fold_level: int
-    #: through the fold beside its levels
-    fold: int
     #: from the fold's last beat to the segment that may be sent
     results: int
-    #: from a registration at the registry to its answer
-    registration: int
+    #: from a registration's last beat to its decision, and to what the NIC says about it
+    enrol: int
+    announce: int
+    #: more, for a registration that opens a context: each slot is prepared
+    prepare: int
     #: from a segment to its first copy at an egress's door; one more cycle for each further copy at that port
     delivery: int
-    #: from a copy at the egress's door to its first beat at the port
+    #: through egress: a copy, a regular frame
     egress: int
+    egress_regular: int
 
     @classmethod
     def of(cls, config: Config) -> "Latencies":
         """The latencies of an instance."""
+        adds_floats = Operator.SUM in config.operators and DataType.FLOAT32 in config.types
         return cls(
-            classify=3 + LOOKUP_LATENCY,
-            payload=4 + LOOKUP_LATENCY,
-            regular=5 + LOOKUP_LATENCY,
-            admission=4,
-            fold_level=config.adder_stages + 4,
-            fold=2,
-            results=2,
-            registration=8,
-            delivery=2 + DIRECTORY_LATENCY,
-            egress=3 + READ_LATENCY,
+            edge_in=2,
+            edge_out=1,
+            verdict=6,
+            ingress=8,
+            payload=7,
+            checksum=1,
+            decide=5,
+            plan=3,
+            fold_level=3 + (config.adder_stages if adds_floats else 2),
+            results=1,
+            enrol=5,
+            announce=1,
+            prepare=config.window,
+            delivery=5,
+            egress=9,
+            egress_regular=2,
         )
 
     def through_fold(self, config: Config) -> int:
-        """From the last contribution's beat at the fold to the result's beat behind it."""
-        return self.fold + config.levels * self.fold_level
+        """From the decision about a contribution's last beat to its segment."""
+        return self.plan + config.levels * self.fold_level + self.results
