@@ -2,7 +2,8 @@
 
 Counting goes in rounds. What arrives in a round is counted in a few flip-flops for each event; during the next round
 the totals, which live in a memory, pass by one after another and take that in. So after each round the totals are
-those of one moment, its beginning, and a snapshot is a round whose totals are also written to a second memory.
+those of one moment, its beginning, and a snapshot is a round whose totals are also written to a second memory. When
+nothing happens there are no rounds: the block stands still.
 """
 
 from amaranth import *
@@ -23,9 +24,9 @@ class Counters(wiring.Component):
     high from the next cycle until the copy is there, as it is after a reset. ``count`` is what the copy has for the
     event with number ``index`` in the cycle before.
 
-    Latency: 1 from ``index`` to ``count``; a snapshot takes at most two rounds, of one cycle an event, and 2 cycles.
-    Throughput: every event every cycle. Ready path: none. Order: events of one cycle are in the same snapshots. On
-    error: none; counters wrap, a snapshot that is asked for while ``busy`` is one with the one before or follows it.
+    Latency: 1 from ``index`` to ``count``; a snapshot takes at most two rounds. Throughput: every event every cycle.
+    Ready path: none. Order: events of one cycle are in the same snapshots. On error: none; counters wrap, a snapshot
+    that is asked for while ``busy`` is one with the one before or follows it.
     """
 
     events: In(events_layout())
@@ -33,6 +34,9 @@ class Counters(wiring.Component):
     busy: Out(1)
     index: In(range(len(EVENTS)))
     count: Out(WORD_BITS)
+
+    #: cycles of a round: one to begin, one for each total, and two until the last one is written
+    ROUND_CYCLES = len(EVENTS) + 3
 
     def elaborate(self, platform):
         m = Module()
@@ -44,51 +48,50 @@ class Counters(wiring.Component):
         arrived = Signal(events_layout())
         m.d.sync += arrived.eq(self.events)
 
-        # three places in the round: the total that is read, the one that is added to, and the one that is written
-        reading = Signal(range(number), init=2)
-        adding = Signal(range(number))
-        writing = Signal(range(number))
-        for place in (reading, adding):
-            m.d.sync += place.eq(Mux(place == number - 1, 0, place + 1))
-        m.d.sync += writing.eq(adding)
-        ends = Signal()  # this is the round's last cycle
-        m.d.sync += ends.eq(adding == number - 2)
-
-        # at the end of a round its arrivals become those that the next round adds, the first event's first
-        each_round = data.ArrayLayout(range(number + 1), number)
-        arrivals = Signal(each_round)
-        additions = Signal(each_round)
-        for index, event in enumerate(EVENTS):
-            m.d.sync += arrivals[index].eq(Mux(ends, 0, arrivals[index]) + arrived[event])
-        following = Value.cast(additions)[len(Value.cast(additions[0])) :]
-        m.d.sync += additions.eq(Mux(ends, Value.cast(arrivals), following))
-
+        # what arrives in this round, and what has arrived in the last one and is added now, the first event's first
+        each_event = data.ArrayLayout(range(self.ROUND_CYCLES + 1), number)
+        arrivals = Signal(each_event)
+        additions = Signal(each_event)
+        waiting = Signal()  # there is an arrival
         # the first round after a reset finds rubbish in the memories, and clears both
         fresh = Signal(init=1)
-        requested = Signal()
-        showing = Signal(init=1)
-        written = Signal(init=1)
-        m.d.comb += self.busy.eq(requested | showing | written)
-        m.d.sync += written.eq(showing)
-        with m.If(ends):
-            m.d.sync += [fresh.eq(0), showing.eq(requested), requested.eq(0)]
+        requested = Signal(init=1)
+        showing = Signal()
+        m.d.comb += self.busy.eq(requested | showing)
+
+        # a round goes through the totals: at each position one is read, the one before gets its addition, and the one
+        # before that is written; without arrivals there are no rounds, and nothing moves
+        under_way = Signal()
+        position = Signal(range(number + 2))
+        begins = Signal()
+        m.d.comb += begins.eq(~under_way & (waiting | requested))
+        for index, event in enumerate(EVENTS):
+            m.d.sync += arrivals[index].eq(Mux(begins, 0, arrivals[index]) + arrived[event])
+        m.d.sync += waiting.eq((waiting & ~begins) | Value.cast(arrived).any())
+        with m.If(begins):
+            m.d.sync += [under_way.eq(1), additions.eq(arrivals), showing.eq(requested), requested.eq(0)]
+        with m.If(under_way):
+            m.d.sync += position.eq(position + 1)
+            with m.If(position != 0):
+                m.d.sync += additions.eq(Value.cast(additions) >> len(Value.cast(additions[0])))
+            with m.If(position == number + 1):
+                m.d.sync += [under_way.eq(0), position.eq(0), showing.eq(0), fresh.eq(0)]
         with m.If(self.snapshot):
             m.d.sync += requested.eq(1)
 
-        fetched = Signal(WORD_BITS)
         total = Signal(WORD_BITS)
         old, new = totals.read_port(), totals.write_port()
         copy, asked = shown.write_port(), shown.read_port()
+        m.d.sync += total.eq(Mux(fresh, 0, old.data) + additions[0])
         m.d.comb += [
-            old.addr.eq(reading),
-            new.addr.eq(writing),
+            old.addr.eq(position),
+            new.addr.eq(position - 2),
             new.data.eq(total),
-            new.en.eq(1),
-            copy.addr.eq(writing),
+            new.en.eq(under_way & (position >= 2)),
+            copy.addr.eq(new.addr),
             copy.data.eq(total),
-            copy.en.eq(written),
+            copy.en.eq(new.en & showing),
             asked.addr.eq(self.index),
             self.count.eq(asked.data),
         ]
-        m.d.sync += [fetched.eq(old.data), total.eq(Mux(fresh, 0, fetched) + additions[0])]
         return m

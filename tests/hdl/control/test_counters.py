@@ -11,7 +11,7 @@ from fanfold_sim.bench import cycle, run
 
 NAMES = list(EVENTS)
 #: what the docstring promises for a snapshot
-SNAPSHOT_CYCLES = 2 * len(NAMES) + 2
+SNAPSHOT_CYCLES = 2 * Counters.ROUND_CYCLES
 
 
 async def copied(ctx, dut):
