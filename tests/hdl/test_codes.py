@@ -1,0 +1,65 @@
+"""The codes that travel: their numbers are a promise to every host and every capture ever written."""
+
+import re
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status, known
+from fanfold_sim.bench import cycle, run
+
+#: in the order of their numbers from 0
+NAMES = {
+    Collective: "REGISTER DEREGISTER BARRIER ALLREDUCE REDUCE BROADCAST ALLGATHER GATHER SCATTER REDUCE_SCATTER "
+    "ALLTOALL",
+    Operator: "SUM PROD MIN MAX LAND LOR LXOR BAND BOR BXOR MINLOC MAXLOC",
+    DataType: "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 FLOAT16 BFLOAT16 FLOAT32 FLOAT64 "
+    "FLOAT32_INT32 INT32_INT32 FLOAT64_INT32",
+    Status: "OK NOT_OPEN OUT_OF_RANGE WRONG_SOURCE DUPLICATE OUT_OF_WINDOW MISMATCH UNSUPPORTED BAD_LENGTH NO_ROOM "
+    "DISAGREE TOO_LARGE",
+    Direction: "UP DOWN",
+    Port: "HOST NET",
+}
+
+
+@pytest.mark.parametrize("members", NAMES, ids=lambda members: members.__name__)
+def test_the_numbers_stay(members):
+    assert {member.name: member.value for member in members} == dict(
+        zip(NAMES[members].split(), range(100), strict=False)
+    )
+
+
+@pytest.mark.parametrize("kind", DataType, ids=lambda kind: kind.name.lower())
+def test_an_element_takes_the_bytes_that_its_name_says(kind):
+    assert 8 * kind.element_bytes == sum(int(bits) for bits in re.findall(r"\d+", kind.name))
+
+
+class Known(wiring.Component):
+    """Whether a code from outside is one that this instance was built for."""
+
+    code: In(8)
+    o: Out(1)
+
+    def __init__(self, members):
+        super().__init__()
+        self._members = members
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.o.eq(known(self.code, self._members))
+        return m
+
+
+@pytest.mark.parametrize("members", [tuple(Operator), (Operator.SUM, Operator.MAX), (Operator.MIN,)], ids=len)
+def test_a_code_is_known_or_not(members):
+    dut = Known(members)
+    numbers = [member.value for member in members]
+
+    async def outside(ctx):
+        for code in range(256):
+            ctx.set(dut.code, code)
+            assert await cycle(ctx, dut.o) == (code in numbers,)
+
+    run(dut, outside, cycles=300)
