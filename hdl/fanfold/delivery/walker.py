@@ -85,7 +85,10 @@ class Walker(wiring.Component):
         for context in range(self._config.contexts):
             walked = last & (asked.segment.context == context)
             skipped = self._skipped & (self.i.payload.context == context)
-            m.d.sync += self.done[context].eq(walked | skipped)
+            m.d.sync += [
+                self.done[context].eq(walked | skipped),
+                Assert(~(walked & skipped), "a context's results all have copies at a port, or none has"),
+            ]
 
     def _here(self, segment):
         """How many contributors of ``segment`` are at this port."""

@@ -11,7 +11,7 @@ from fanfold.delivery import Delivery
 from fanfold.registry.ports import DIRECTORY_LATENCY
 from fanfold_sim.bench import STALLS, Stall, cycle, receive, run, send
 
-CONFIG = Config(beat_bytes=8, contributors=5, contexts=2, window=2, segment_bytes=128)
+CONFIG = Config(beat_bytes=8, contributors=5, contexts=8, window=2, segment_bytes=128)
 UP, DOWN = Direction.UP, Direction.DOWN
 FAILED = 6
 
@@ -100,6 +100,7 @@ class Bench:
         self.dut = Delivery(CONFIG)
         self.expected = {side: [c for each in segments for c in copies_of(each, side)] for side in ("host", "net")}
         self.done = set()
+        self.results_done = {"host": [0] * CONFIG.contexts, "net": [0] * CONFIG.contexts}
 
     def run(self, cycles=5000):
         dut = self.dut
@@ -143,10 +144,17 @@ class Bench:
             directory.__name__ = f"{side}_directory"
             return directory
 
+        async def watch(ctx):
+            while len(self.done) < 2:
+                for side, done in zip(("host", "net"), await cycle(ctx, dut.host_done, dut.net_done), strict=True):
+                    for context in range(CONFIG.contexts):
+                        self.results_done[side][context] += done >> context & 1
+
         self.counts = {"host": 0, "net": 0}
         return run(
             dut,
             source,
+            watch,
             sink_of("host", dut.host_copies),
             sink_of("net", dut.net_copies),
             directory_of("host", dut.host_directory),
@@ -172,7 +180,7 @@ def mixture():
     """Every kind of segment, with one, many and no contributors at each side."""
     chosen = []
     for at, (leaders, children) in enumerate([(1, 0), (0, 1), (5, 0), (0, 5), (2, 3), (3, 1), (1, 4), (0, 2)]):
-        chosen += [
+        kinds = [
             segment(f"up {at}", leaders, children, UP),
             segment(f"down {at}", leaders, children),
             segment(f"failed {at}", leaders, children, status=FAILED),
@@ -183,6 +191,8 @@ def mixture():
             segment(f"left {at}", leaders, children, collective=Collective.DEREGISTER),
             segment(f"stays {at}", leaders, children, collective=Collective.DEREGISTER, status=FAILED),
         ]
+        # the contributors of a context are always the same
+        chosen += [each | {"context": at} for each in kinds]
     random.Random("order").shuffle(chosen)
     return chosen
 
@@ -213,6 +223,19 @@ def test_what_has_no_copy_at_a_side_costs_nothing_there():
     assert taken == list(range(taken[0], taken[0] + 8))
 
 
+def test_each_result_is_done_with_once_at_each_side():
+    # a context has contributors at a side, or it has none there
+    segments = [
+        segment(at, *[(2, 0), (0, 3)][at % 2], (DOWN, DOWN, UP)[at % 3]) | {"context": at % 2} for at in range(30)
+    ]
+    bench = Bench(segments, host=Stall.RANDOM)
+    bench.run()
+    results = [sum(each["direction"] is DOWN and each["context"] == at for each in segments) for at in (0, 1)]
+    for done in bench.results_done.values():
+        assert done[:2] == results
+        assert not any(done[2:])
+
+
 def test_latency():
     bench = Bench([segment("one", 1, 1)])
     seen = bench.run()
@@ -221,7 +244,7 @@ def test_latency():
 
 
 def test_a_host_side_that_stands_does_not_stop_the_network_side():
-    segments = [segment(at, 2, 2) for at in range(CONFIG.result_slots)]
+    segments = [segment(at, 2, 2) for at in range(8)]
     seen = Bench(segments, host_sleeps=200).run()
     assert seen["i"].taken[-1] < 20
     assert seen["net_copies"].taken[-1] < 40
