@@ -5,7 +5,7 @@ alignment, and rides along in the significand as a number that is exact already.
 """
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..codes import Operator
@@ -48,25 +48,29 @@ class Element(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         steps = Steps(m, ADDER_REGISTERS[self.latency] if self._adds_floats else {"compare", "swap"})
+        selection, a, b = self.selection, self.a, self.b
+        compared = compare(m, FLOAT32, a, b)
+        compared["nan"] &= selection.floating & (selection.extreme | selection.float_sum)
+        compared["undefined"] &= selection.float_sum
         c = steps.end(
             "compare",
-            **compare(m, FLOAT32, self.a, self.b),
-            selection=self.selection,
-            integer_sum=(self.a + self.b)[:ELEMENT_BITS],
+            **compared,
+            second_if_larger=choose(selection, a[-1], b[-1], 1),
+            second_if_not=choose(selection, a[-1], b[-1], 0),
+            exact=compared["special"] | ~selection.float_sum,
+            adds_integers=selection.integer_sum,
+            integer_sum=(a + b)[:ELEMENT_BITS],
         )
-        selection = data.View(selection_layout(), c.selection)
-        second = choose(selection, c.a[-1], c.b[-1], c.b_larger)
-        nan = selection.floating & Mux(selection.extreme, c.nan, selection.float_sum & (c.nan | c.undefined))
-        # of a floating-point sum the larger magnitude; it is also the NaN, where there is one
-        second = Mux(selection.float_sum | nan, c.b_larger, selection.extreme & second)
+        # where there is a NaN, it is the larger magnitude
+        second = Mux(c.nan, c.b_larger, Mux(c.b_larger, c.second_if_larger, c.second_if_not))
         result = Mux(second, c.b, c.a)
         if self._adds_integers:
-            result = Mux(selection.integer_sum, c.integer_sum, result)
+            result = Mux(c.adds_integers, c.integer_sum, result)
         if self._adds_floats:
-            exact = c.special | ~selection.float_sum
-            s = steps.end("swap", **swap(FLOAT32, c, larger=result, exact=exact, nan=nan))
+            nan = c.nan | c.undefined
+            s = steps.end("swap", **swap(FLOAT32, c, larger=result, exact=c.exact, nan=nan))
             m.d.comb += self.o.eq(finish(FLOAT32, steps, s))
         else:
-            s = steps.end("swap", result=Mux(nan, C(FLOAT32.quiet_nan, ELEMENT_BITS), result))
+            s = steps.end("swap", result=Mux(c.nan, C(FLOAT32.quiet_nan, ELEMENT_BITS), result))
             m.d.comb += self.o.eq(s.result)
         return m

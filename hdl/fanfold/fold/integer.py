@@ -49,15 +49,17 @@ def decode(operators, types, operator: Value, data_type: Value, combine: Value) 
     }
 
 
-def choose(selection: data.View, a_negative: Value, b_negative: Value, b_larger: Value) -> Value:
-    """Whether the extreme of two numbers is the second one.
+def choose(selection: data.View, a_negative: Value, b_negative: Value, b_larger: int) -> Value:
+    """Whether the result is the second of two numbers, when ``b_larger`` is the outcome of their comparison.
 
-    ``a_negative`` and ``b_negative`` are the highest bits, ``b_larger`` compares all others as plain binary. Of equal
-    numbers either may be chosen: their bits are the same. Zeros of both signs are not equal, -0 is less.
+    ``a_negative`` and ``b_negative`` are the highest bits; the comparison is that of all others as plain binary. Both
+    outcomes are prepared while it runs. A floating-point sum takes the larger magnitude. Of equal numbers either may
+    be chosen: their bits are the same. Zeros of both signs are not equal, -0 is less.
     """
     b_greater = Mux(
         a_negative ^ b_negative,
         a_negative ^ selection.unsigned,
         b_larger ^ (selection.floating & a_negative),
     )
-    return b_greater ^ selection.minimum
+    extreme = selection.extreme & (b_greater ^ selection.minimum)
+    return Mux(selection.float_sum, b_larger, extreme)
