@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fanfold.codes import Collective
-from fanfold.wire import ETHERNET, HEADER_BYTES, IPV4, MAX_VLAN_TAGS, TAG_PROTOCOLS, VLAN
+from fanfold.wire import ETHERNET, ETHERTYPE_IPV4, HEADER_BYTES, IPV4, MAX_VLAN_TAGS, TAG_PROTOCOLS, VLAN
 
 from ..frames import Packet, inspect
 
@@ -43,11 +43,13 @@ def classify(
 def headers_end(frame: bytes) -> int:
     """Bytes of ``frame`` in which all headers are, if it is tagged: what a port must have seen for its verdict.
 
-    A port looks for them in regular frames just so, whatever is there instead; a frame may end before.
+    A frame that is no IPv4 is known as such where its IPv4 header would begin; a frame may end before.
     """
     at = ETHERNET.bytes
     for _ in range(MAX_VLAN_TAGS):
         if int.from_bytes(frame[at - 2 : at], "big") in TAG_PROTOCOLS:
             at += VLAN.bytes
-    options = (frame[at] - IPV4.bytes // 4) % 16 if len(frame) > at else 0
-    return min(len(frame), HEADER_BYTES - ETHERNET.bytes + at + 4 * options)
+    version, words = divmod(frame[at], 16) if len(frame) > at else (0, 0)
+    if version != 4 or words < IPV4.bytes // 4 or int.from_bytes(frame[at - 2 : at], "big") != ETHERTYPE_IPV4:
+        return min(len(frame), ETHERNET.bytes + MAX_VLAN_TAGS * VLAN.bytes + 1)
+    return min(len(frame), HEADER_BYTES - ETHERNET.bytes + at + 4 * words - IPV4.bytes)
