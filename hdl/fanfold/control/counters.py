@@ -49,9 +49,9 @@ class Counters(wiring.Component):
         m.d.sync += arrived.eq(self.events)
 
         # what arrives in this round, and what has arrived in the last one and is added now, the first event's first
-        each_event = data.ArrayLayout(range(self.ROUND_CYCLES + 1), number)
-        arrivals = Signal(each_event)
-        additions = Signal(each_event)
+        arrivals = Signal(data.ArrayLayout(range(self.ROUND_CYCLES + 1), number))
+        addition = len(arrivals[0])
+        additions = Signal(len(Value.cast(arrivals)) + addition)  # the one for the total before the first is 0
         waiting = Signal()  # there is an arrival
         # the first round after a reset finds rubbish in the memories, and clears both
         fresh = Signal(init=1)
@@ -63,18 +63,19 @@ class Counters(wiring.Component):
         # before that is written; without arrivals there are no rounds, and nothing moves
         under_way = Signal()
         position = Signal(range(number + 2))
+        ends = Signal()
         begins = Signal()
-        m.d.comb += begins.eq(~under_way & (waiting | requested))
+        m.d.comb += ends.eq(position == number + 1)
+        m.d.sync += begins.eq((ends | ~under_way) & ~begins & (waiting | requested))
         for index, event in enumerate(EVENTS):
             m.d.sync += arrivals[index].eq(Mux(begins, 0, arrivals[index]) + arrived[event])
+        m.d.sync += additions.eq(Mux(begins, Value.cast(arrivals) << addition, additions >> addition))
         m.d.sync += waiting.eq((waiting & ~begins) | Value.cast(arrived).any())
         with m.If(begins):
-            m.d.sync += [under_way.eq(1), additions.eq(arrivals), showing.eq(requested), requested.eq(0)]
+            m.d.sync += [under_way.eq(1), showing.eq(requested), requested.eq(0)]
         with m.If(under_way):
             m.d.sync += position.eq(position + 1)
-            with m.If(position != 0):
-                m.d.sync += additions.eq(Value.cast(additions) >> len(Value.cast(additions[0])))
-            with m.If(position == number + 1):
+            with m.If(ends):
                 m.d.sync += [under_way.eq(0), position.eq(0), showing.eq(0), fresh.eq(0)]
         with m.If(self.snapshot):
             m.d.sync += requested.eq(1)
@@ -82,7 +83,7 @@ class Counters(wiring.Component):
         total = Signal(WORD_BITS)
         old, new = totals.read_port(), totals.write_port()
         copy, asked = shown.write_port(), shown.read_port()
-        m.d.sync += total.eq(Mux(fresh, 0, old.data) + additions[0])
+        m.d.sync += total.eq(Mux(fresh, 0, old.data) + additions[:addition])
         m.d.comb += [
             old.addr.eq(position),
             new.addr.eq(position - 2),
