@@ -276,3 +276,31 @@ def test_a_tree_reaches_every_node_once(nodes, fanout):
             assert (tree.parent(child), tree.rank_among_siblings(child)) == (node, place)
         assert len(tree.children(node)) <= fanout
     assert tree.parent(0) is None
+
+
+class Restless:
+    """A NIC that is never quiet."""
+
+    quiet = False
+
+    def __init__(self, nic):
+        self.nic = nic
+
+    def __getattr__(self, name):
+        return getattr(self.nic, name)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_nic_that_never_falls_quiet_ends_the_run_all_the_same(lost):
+    def lose(one):
+        return None if lost and parse(one.frame, TINY.udp_port).collective is Collective.ALLREDUCE else one
+
+    one = cluster(wrap=lambda node, nic: Restless(Tampering(nic, lose)))
+    one.register()
+    if lost:
+        with pytest.raises(SimulationError, match="allreduce hangs: node 0 leader 0"):
+            one.collective(allreduce(8))
+        return
+    assert one.collective(allreduce(8)).correct
+    one.deregister()
+    one.drain()
