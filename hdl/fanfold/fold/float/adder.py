@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from .align import align, compare, swap
 from .format import Format
-from .normalise import normalise
+from .normalise import normalise, reach
 from .round import round_to_nearest
 from .steps import ADDER_REGISTERS, Steps
 
@@ -51,5 +51,14 @@ def finish(form: Format, steps: Steps, s: SimpleNamespace) -> Value:
     larger = Cat(s.subtract, C(0, 3), s.significand, C(0, 1))
     smaller = Cat(s.subtract, Cat(s.smaller, C(0, 1)) ^ s.subtract.replicate(form.significand + 4))
     total = (larger + smaller)[1 : form.significand + 5]
-    s = steps.end("add", sign=s.sign, exponent=s.exponent, total=total, subtract=s.subtract, nan=s.nan)
+    s = steps.end(
+        "add",
+        sign=s.sign,
+        exponent=s.exponent,
+        total=total,
+        subtract=s.subtract,
+        nan=s.nan,
+        reach=reach(form, s.exponent),
+        brim=s.exponent == form.top_exponent - 1,
+    )
     return round_to_nearest(form, steps, normalise(form, steps, s))

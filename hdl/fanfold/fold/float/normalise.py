@@ -9,29 +9,30 @@ from amaranth import *
 from .format import Format
 from .steps import Steps
 
-__all__ = ["normalise"]
+__all__ = ["normalise", "reach"]
 
 #: bits that the coarse shift moves by
 _GROUP = 8
 
 
+def reach(form: Format, exponent: Value) -> Value:
+    """How many groups the exponent lets a significand move up: bit k when it is more than k. For the step before."""
+    return Cat(exponent >= at for at in range(_GROUP, form.significand + 4, _GROUP))
+
+
 def normalise(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
     """Steps ``count``, ``normalise_coarse`` and ``normalise_fine``.
 
-    ``total`` is the sum, with one bit for its carry above the hidden bit and three below the fraction. It moves up
-    until its leading one is at the top or, for a subnormal, the exponent is used up; ``exponent`` becomes the exponent
-    field less one where there is a leading one. Leading zeros are counted in groups of 8, each by itself, so that the
-    count of a group needs no shift before.
+    ``total`` is the sum, with one bit for its carry above the hidden bit and three below the fraction; ``reach`` is
+    that of its exponent, and with ``brim`` a carry is an overflow. It moves up until its leading one is at the top or,
+    for a subnormal, the exponent is used up; ``exponent`` becomes the exponent field less one where there is a
+    leading one. Leading zeros are counted in groups of 8, each by itself: the count of a group needs no shift before.
     """
     width = len(s.total)
     groups = [_group(s.total, at) for at in range(width, 0, -_GROUP)]
-    steps_up = []
-    for index in range(1, len(groups)):
-        empty = ~Cat(groups[:index]).any()
-        steps_up.append(empty & (s.exponent >= index * _GROUP))
+    moves = [~Cat(groups[:index]).any() & s.reach[index - 1] for index in range(1, len(groups))]
     coarse_bits = (len(groups) - 1).bit_length()
-    exactly = [up & ~further for up, further in zip(steps_up, [*steps_up[1:], C(0, 1)], strict=True)]
-    overflow = s.total[-1] & (s.exponent == form.top_exponent - 1)
+    exactly = [up & ~further for up, further in zip(moves, [*moves[1:], C(0, 1)], strict=True)]
     s = steps.end(
         "count",
         sign=s.sign & ~(s.subtract & ~s.total.any()),
@@ -39,7 +40,7 @@ def normalise(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace
         total=s.total,
         coarse=reduce(or_, [Mux(here, C(index, coarse_bits), 0) for index, here in enumerate(exactly, 1)]),
         zeros=Cat(_leading_zeros(group) for group in groups),
-        clear=overflow | s.nan,
+        clear=(s.total[-1] & s.brim) | s.nan,
         nan=s.nan,
     )
 
