@@ -1,11 +1,8 @@
 """Nodes, their NICs in a tree, and the switch between them, run together at the grain of packets.
 
-The NICs advance in windows that are no longer than the shortest way from one NIC to another, or through a leader and
-back: whatever leaves one inside a window can reach the next only after it. Between windows the host's events are
-worked off. When every NIC is quiet, time jumps to the next event.
+This file puts them together and says what each leader has to do; ``runner`` lets the time pass.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,16 +20,12 @@ from .events import Agenda
 from .milestones import Milestone, latest, parts_of
 from .node import Captures, Node, SimulationError
 from .parameters import HostParameters, NetworkParameters
+from .runner import Runner
 from .timed_nic import TimedNic
 from .tree import NicTree
 from .workload import Mismatch, Workload, expected_result, first_mismatch, group_vectors
 
 __all__ = ["Cluster", "Outcome"]
-
-#: cycles in which the NICs may be busy without anything going in or out; the largest instance needs a few thousand
-_PATIENCE = 20_000
-#: cycles of a window at most, so that a NIC that falls quiet does not run on for long
-_WINDOW_CYCLES = 32
 
 
 @dataclass(frozen=True)
@@ -80,24 +73,19 @@ class Cluster:
         self.period = max(1, round(1e6 / network.nic_mhz))
         self.links: list[Channel] = []
         self._agenda = Agenda()
-        self._now = 0
         self._progress = progress or (lambda done, total: None)
-        self._window = min(self._look_ahead(host, network), _WINDOW_CYCLES * self.period)
         self._background_left = 0
         # a port moves what its link moves, or what a beat a cycle is, whichever is less
         self._port_gbps = min(network.link_gbps, 8000 * config.beat_bytes / self.period)
         self._switch = Switch(picoseconds(network.switch_ns), self._from_switch)
         self.nodes: list[Node] = []
+        self._runner = Runner(self._agenda, self.nodes, self.period, _look_ahead(host, network))
         try:
             for number in range(nodes):
                 self.nodes.append(self._node(number, make(number), host, network, captures))
         except BaseException:
             self.close()
             raise
-
-    def _look_ahead(self, host: HostParameters, network: NetworkParameters) -> int:
-        through_leader = host.delivery_ns(0) + host.completion_ns + host.post_ns + host.injection_ns(0, False)
-        return max(self.period, picoseconds(min(network.link_ns, through_leader)))
 
     def _node(
         self, number: int, nic: Nic, host: HostParameters, network: NetworkParameters, captures: Captures | None
@@ -145,7 +133,10 @@ class Cluster:
                     parent_index=0 if parent is None else len(self.groups) + tree.rank_among_siblings(node.number),
                 )
                 leader.begin(
-                    self._now, [b""], lambda _, leader=leader, fields=fields: leader.protocol.register(**fields), False
+                    self._runner.now,
+                    [b""],
+                    lambda _, leader=leader, fields=fields: leader.protocol.register(**fields),
+                    False,
                 )
         self._run_jobs("the registration")
         self._insist("the registration")
@@ -159,7 +150,7 @@ class Cluster:
         """Every leader leaves, and the NICs forget the communicator."""
         for node in self.nodes:
             for leader in node.leaders:
-                leader.begin(self._now, [b""], lambda _, leader=leader: leader.protocol.deregister(), False)
+                leader.begin(self._runner.now, [b""], lambda _, leader=leader: leader.protocol.deregister(), False)
         self._run_jobs("the deregistration")
         self._insist("the deregistration")
 
@@ -167,11 +158,11 @@ class Cluster:
         """Runs one collective on all cores, all beginning now, and compares every core's result."""
         cores = len(self.machine.cores)
         vectors = [group_vectors(workload, self.groups, node.number * cores) for node in self.nodes]
-        begun = self._now
+        begun = self._runner.now
         for node in self.nodes:
             for leader, vector in zip(node.leaders, vectors[node.number], strict=True):
                 build = self._builder(workload, leader.protocol)
-                leader.begin(self._now, _pieces(vector, self.config.segment_bytes), build)
+                leader.begin(self._runner.now, _pieces(vector, self.config.segment_bytes), build)
         self._run_jobs(f"the {workload.collective.name.lower()}")
         end = latest(*(leader.end for node in self.nodes for leader in node.leaders))
         trouble = self._trouble() or self._early(workload)
@@ -233,7 +224,7 @@ class Cluster:
             for port in Port:
                 pace = Channel("background", self._port_gbps * load, 0)
                 self._background_left += len(regular)
-                self._next_regular(self._now, node, port, iter(regular), pace)
+                self._next_regular(self._runner.now, node, port, iter(regular), pace)
         return len(frames) - len(regular)
 
     def _next_regular(self, time: int, node: Node, port: Port, frames: Iterator[bytes], pace: Channel) -> None:
@@ -249,57 +240,21 @@ class Cluster:
     def _run_jobs(self, what: str) -> None:
         leaders = [leader for node in self.nodes for leader in node.leaders]
         total = sum(leader.segments for leader in leaders)
-        self._run(
+        self._runner.run(
             lambda: all(leader.done for leader in leaders),
             lambda: self._hung(what),
             lambda: self._progress(sum(len(leader.answers) for leader in leaders), total),
         )
-        self._now = max([self._now, *(leader.end.time for leader in leaders)])
+        self._runner.now = max([self._runner.now, *(leader.end.time for leader in leaders)])
         for node in self.nodes:
             node.forget()
 
     def drain(self) -> None:
         """Runs until every NIC is quiet, and all regular traffic should be out."""
-        self._run(lambda: False, lambda: None, lambda: None)
+        self._runner.run(lambda: False, lambda: None, lambda: None)
         for node in self.nodes:
             for stream in node.streams.values():
                 stream.close()
-
-    def _run(self, done: Callable[[], bool], stuck: Callable[[], None], tell: Callable[[], None]) -> None:
-        """Runs until ``done``; calls ``stuck`` when nothing can happen any more, or nothing has for long."""
-        idle = 0
-        while not done():
-            tell()
-            active = any(not node.nic.quiet for node in self.nodes)
-            due = self._agenda.next
-            if not active:
-                if due is None:
-                    return stuck()
-                self._now = max(self._now, due)
-            until = self._now + self._window
-            self._agenda.work(until)
-            moved = self._run_nics(until)
-            idle = 0 if moved or due is not None else idle + math.ceil(self._window / self.period)
-            if idle > _PATIENCE:
-                return stuck()
-            self._now = until
-        tell()
-        return None
-
-    def _run_nics(self, until: int) -> bool:
-        left = []
-        moved = False
-        for node in self.nodes:
-            if node.nic.quiet:
-                continue
-            accepted, departures = node.nic.run(until)
-            moved = moved or bool(accepted)
-            for taken in accepted:
-                node.went_in(taken)
-            left += [(one.last, node.number, at, one) for at, one in enumerate(departures)]
-        for _, number, _, one in sorted(left, key=lambda item: item[:3]):
-            self.nodes[number].came_out(one)
-        return moved or bool(left)
 
     def _hung(self, what: str) -> None:
         for node in self.nodes:
@@ -314,6 +269,12 @@ class Cluster:
         """Frees the NICs; waveforms are complete afterwards."""
         for node in self.nodes:
             node.nic.nic.close()
+
+
+def _look_ahead(host: HostParameters, network: NetworkParameters) -> int:
+    """The shortest way from one NIC to another, or through a leader and back, in ps."""
+    through_leader = host.delivery_ns(0) + host.completion_ns + host.post_ns + host.injection_ns(0, False)
+    return picoseconds(min(network.link_ns, through_leader))
 
 
 def _pieces(vector: bytes, segment_bytes: int) -> list[bytes]:
