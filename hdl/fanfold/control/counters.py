@@ -29,14 +29,19 @@ class Counters(wiring.Component):
     that is asked for while ``busy`` is one with the one before or follows it.
     """
 
-    events: In(events_layout())
-    snapshot: In(1)
-    busy: Out(1)
-    index: In(range(len(EVENTS)))
-    count: Out(WORD_BITS)
-
     #: cycles of a round: one to begin, one for each total, and two until the last one is written
     ROUND_CYCLES = len(EVENTS) + 3
+
+    def __init__(self):
+        super().__init__(
+            {
+                "events": In(events_layout()),
+                "snapshot": In(1),
+                "busy": Out(1),
+                "index": In(range(len(EVENTS))),
+                "count": Out(WORD_BITS),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

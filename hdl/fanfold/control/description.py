@@ -12,7 +12,7 @@ from importlib.metadata import version
 from importlib.resources import as_file, files
 
 from systemrdl import RDLCompiler
-from systemrdl.node import FieldNode, RegNode
+from systemrdl.node import RegNode
 
 from ..config import Config
 from .events import EVENTS
@@ -88,7 +88,7 @@ def _counters() -> str:
     return " ".join(f'counter_r {event}; {event}->desc = "{meaning}";' for event, meaning in EVENTS.items())
 
 
-def _parameters(config: Config) -> dict[str, int]:
+def _parameters(config: Config) -> dict:
     """Values of the RDL's parameters."""
     major, minor, patch = (int(number) for number in re.findall(r"\d+", version("fanfold"))[:3])
     return {
@@ -108,7 +108,13 @@ def _parameters(config: Config) -> dict[str, int]:
 
 
 def _register(node: RegNode, top) -> Register:
-    fields: list[FieldNode] = node.fields()
+    fields = node.fields()
+    reset = 0
+    for field in fields:
+        value = field.get_property("reset")
+        if not isinstance(value, int):
+            raise TypeError(f"register {node.inst_name}: the reset of {field.inst_name} is no number")
+        reset |= value << field.low
     return Register(
         name=node.get_rel_path(top, hier_separator="_", array_suffix="_{index:d}"),
         address=node.absolute_address,
@@ -116,9 +122,9 @@ def _register(node: RegNode, top) -> Register:
         access={(True, False): "ro", (True, True): "rw", (False, True): "wo"}[
             node.has_sw_readable, node.has_sw_writable
         ],
-        reset=sum(field.get_property("reset") << field.low for field in fields),
+        reset=reset,
         constant=not node.has_sw_writable and not node.has_hw_writable,
-        description=node.get_property("desc"),
+        description=node.get_property("desc") or "",
     )
 
 

@@ -50,8 +50,8 @@ class AxiLite(wiring.Component):
     error: what the bus refuses is answered with SLVERR, and reads 0.
     """
 
-    axil: In(axi_lite_signature())
-    bus: Out(bus_signature())
+    def __init__(self):
+        super().__init__({"axil": In(axi_lite_signature()), "bus": Out(bus_signature())})
 
     def elaborate(self, platform):
         m = Module()

@@ -30,7 +30,7 @@ class Fanfold(wiring.Component):
     """
 
     def __init__(self, config: Config, engine: wiring.Component | None = None):
-        ports = {}
+        ports: dict[str, wiring.Member] = {}
         for prefix, (incoming, queue) in _STREAMS.items():
             forth, back = (In, Out) if incoming else (Out, In)
             layout = axi_layout(config, queue)
