@@ -176,7 +176,12 @@ class ReferenceNic:
                 Departure(_OTHER[port], frame, queue, bad, 0, 0),
             )
             return
-        last_in = max(door, last + latencies.edge_in + latencies.payload + latencies.checksum)
+        # the last payload beat leaves realigned, one beat after the frame's end if the frame has no more bytes for it
+        width = self.config.beat_bytes
+        wanted = headers_end(frame) + width * self._beats(len(packet.payload))
+        late = wanted > width * self._beats(len(frame))
+        check = latencies.checksum if packet.udp_checksum else 0
+        last_in = max(door, last + late + latencies.edge_in + latencies.payload + check)
         room = self._registry if packet.collective is Collective.REGISTER else self._spine
         self._schedule(door, _ARRIVES, room.push, port.value, (port, packet, last_in))
 

@@ -19,7 +19,7 @@ class Latencies:
     verdict: int
     #: from the same beat to the verdict; a regular frame's first beat then leaves ingress, or a packet's head
     ingress: int
-    #: from a payload beat to ingress's door; the last one waits longer, for the checksum
+    #: from the last payload beat to ingress's door; more if its UDP checksum is to be verified
     payload: int
     checksum: int
     #: from admission's door to the decision, and from the decision to the fold
@@ -49,13 +49,13 @@ class Latencies:
             edge_out=1,
             verdict=6,
             ingress=8,
-            payload=7,
-            checksum=1,
+            payload=8,
+            checksum=3,
             decide=5,
             plan=3,
             fold_level=3 + (config.adder_stages if adds_floats else 2),
             results=1,
-            enrol=5,
+            enrol=6,
             announce=1,
             prepare=config.window,
             delivery=5,
