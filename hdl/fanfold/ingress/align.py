@@ -93,7 +93,11 @@ class Align(wiring.Component):
         available = Signal(range(width + 1))
         rest = Signal(range(width + 1), reset_less=True)  # bytes left over by the beat before
         count = half.beat.count
-        m.d.comb += available.eq(width)
+        full = Signal()  # a whole beat is available
+        m.d.comb += [
+            available.eq(width),
+            full.eq(~half.beat.last | Mux(shift == 0, count == width, count >= shift_bytes)),
+        ]
         with m.If(half.beat.last):
             with m.If(shift == 0):
                 m.d.comb += available.eq(count)
@@ -120,7 +124,7 @@ class Align(wiring.Component):
             out.beat.eq(half_valid),
             out.end.eq(ended),
             out.decide.eq(half_valid & (half.header | (half.before & half.beat.last))),
-            out.complete.eq(half.header & (available == width)),
+            out.complete.eq(half.header & full),
             out.closes.eq(half.beat.last & (shift == 0)),
             out.bad.eq(was_bad),
             out.headers.eq(history[-needed:]),

@@ -60,6 +60,6 @@ class Options(wiring.Component):
         m.d.sync += starts.eq(Cat(self.i.valid & (parsed.index == 0), starts[0]))
 
         # second rank: partial sums; third rank: the sum of the frame so far
-        sums = partial_sums(m, kept, "partial")
+        sums = partial_sums(m, kept, "partial", size=8)
         m.d.sync += self.total.eq(add_up([Mux(starts[1], 0, self.total), *sums])[:32])
         return m

@@ -25,7 +25,7 @@ class Payload(wiring.Component):
     """Payload beats of candidates, ``max(1, ceil(length / beat_bytes))`` a packet, fewer where the frame is cut; then
     one ``damage`` for each, whose ``bad`` says: bad mark, cut short, or wrong UDP checksum.
 
-    Latency: 0 for beats; for ``damage`` 0 from the frame's end, or 3 where a UDP checksum is verified, or was just
+    Latency: 0 for beats; for ``damage`` 0 from the frame's end, or 4 where a UDP checksum is verified, or was just
     before. Throughput: 1. Ready path: none, always ready. Order:
     kept. On error: as above.
     """
@@ -53,32 +53,37 @@ class Payload(wiring.Component):
         # a packet is open from its header to its last payload beat, known from its header to the frame's end
         is_open, known = Signal(), Signal()
         more = Signal(range((1 << 16) // width + 1), reset_less=True)  # beats that must follow the next one
+        no_more = Signal(reset_less=True)  # the next one is the last; then ``more`` has no meaning
         tail = Signal(range(width + 1), reset_less=True)  # bytes of the last one
+        in_tail = Signal(width, reset_less=True)  # one bit for each of them
         checked = Signal(reset_less=True)
         was_cut = Signal(reset_less=True)
         moves, last, cut = Signal(), Signal(), Signal()
         m.d.comb += [
             moves.eq(is_open & self.i.valid & (aligned.beat | aligned.end)),
-            last.eq(aligned.end | aligned.closes | (more == 0)),
-            cut.eq((more != 0) | (aligned.available < tail)),
+            last.eq(aligned.end | aligned.closes | no_more),
+            cut.eq(~no_more | (aligned.available < tail)),
             self.o.valid.eq(moves & self.candidate),
             self.o.payload.data.eq(aligned.data),
             self.o.payload.last.eq(last),
         ]
         with m.If(moves):
-            m.d.sync += more.eq(more - 1)
+            m.d.sync += [more.eq(more - 1), no_more.eq(more == 1)]
             with m.If(last):
                 m.d.sync += [is_open.eq(0), was_cut.eq(cut)]
         with m.If(ends):
             m.d.sync += known.eq(0)
         with m.If(begins):
-            before = header.length - 1
             bits = width.bit_length() - 1
+            beats, rest = header.length[bits:], header.length[:bits]
+            even, empty = rest == 0, header.length == 0
             m.d.sync += [
                 is_open.eq(1),
                 known.eq(1),
-                more.eq(Mux(header.length == 0, 0, before[bits:16])),
-                tail.eq(Mux(header.length == 0, 0, before[:bits] + 1)),
+                more.eq(beats - even),
+                no_more.eq((beats == 0) | (even & (beats == 1))),
+                tail.eq(Mux(even & ~empty, width, rest)),
+                in_tail.eq(Cat((rest > byte) | (even & ~empty) for byte in range(width))),
                 checked.eq(udp.checksum != 0),
             ]
 
@@ -93,12 +98,12 @@ class Payload(wiring.Component):
         header_sums = partial_sums(m, once, "header_sum")
         masked = Signal(8 * width, reset_less=True)
         for byte in range(width):
-            counts = moves & ((more != 0) | (tail > byte))
+            counts = moves & (~no_more | in_tail[byte])
             m.d.sync += masked[8 * byte : 8 * byte + 8].eq(Mux(counts, aligned.data[8 * byte : 8 * byte + 8], 0))
         done, at_once, bad_or_cut = Signal(), Signal(), Signal()
         start, end, bad, check = [begins], [done & ~at_once], [bad_or_cut], [checked]
         for stages, name in ((start, "start"), (end, "end"), (bad, "bad"), (check, "check")):
-            for rank in range(3):
+            for rank in range(4):
                 stage = Signal(name=f"{name}_{rank}", reset_less=name in ("bad", "check"))
                 m.d.sync += stage.eq(stages[-1])
                 stages.append(stage)
@@ -110,18 +115,19 @@ class Payload(wiring.Component):
             bad_or_cut.eq(aligned.bad | Mux(moves, cut, was_cut)),
         ]
 
-        sums = partial_sums(m, split_words(masked), "payload_sum")
+        sums = partial_sums(m, partial_sums(m, split_words(masked), "payload_sum"), "payload_total")
+        header_sums = partial_sums(m, header_sums, "header_total")
         header_sum = Signal(32, reset_less=True)
         so_far = Signal(32, reset_less=True)
         finished = Signal(32, reset_less=True)
         total = add_up([*sums, so_far])[:32]
         m.d.sync += [
             header_sum.eq(add_up(header_sums)),
-            so_far.eq(Mux(start[2], header_sum, total)),
+            so_far.eq(Mux(start[3], header_sum, total)),
             finished.eq(total),
         ]
         m.d.comb += [
-            self.damage.valid.eq(at_once | end[3]),
-            self.damage.payload.bad.eq(Mux(at_once, bad_or_cut, bad[3] | (check[3] & ~correct(finished)))),
+            self.damage.valid.eq(at_once | end[4]),
+            self.damage.payload.bad.eq(Mux(at_once, bad_or_cut, bad[4] | (check[4] & ~correct(finished)))),
         ]
         return m

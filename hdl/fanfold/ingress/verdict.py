@@ -104,7 +104,7 @@ class Verdict(wiring.Component):
             head.remote.inner.eq(Mux(early.tags > 1, _number(early.inner), 0)),
             head.remote.queue.eq(aligned.queue if self._port is Port.HOST else 0),
         ]
-        fixed = partial_sums(m, split_words(early.ip), "ip_sum", size=5)
+        fixed = partial_sums(m, split_words(early.ip), "ip_sum")
 
         # second rank: the rules together; the IP header's sum
         total = Signal(32, reset_less=True)

@@ -115,11 +115,13 @@ def test_every_rule(width):
     check([each for frame in frames for each in (frame, Frame(packet(content(20))), Frame(frame.raw, bad=True))], width)
 
 
-@pytest.mark.parametrize("at", range(14, 34))
-def test_every_byte_of_the_ip_header_is_in_its_checksum(at):
-    raw = bytearray(packet(content(4)))
-    raw[at] ^= 0x10
-    check([Frame(bytes(raw)), Frame(packet(content(4)))], 64)
+def test_every_byte_of_the_ip_header_is_in_its_checksum():
+    frames = []
+    for at in range(14, 34):
+        raw = bytearray(packet(content(4)))
+        raw[at] ^= 0x10
+        frames.append(Frame(bytes(raw), queue=at))
+    check([*frames, Frame(packet(content(4)))], 64)
 
 
 def test_every_byte_is_in_the_udp_checksum():
@@ -160,29 +162,22 @@ def anything(choices, width):
 
 
 @pytest.mark.parametrize("stall", [Stall.NONE, Stall.RANDOM])
-@pytest.mark.parametrize("width, count", [(8, 120), (16, 150), (32, 150), (64, 150)])
+@pytest.mark.parametrize("width, count", [(8, 80), (16, 100), (32, 150), (64, 200)])
 def test_anything_that_may_come(width, count, stall):
     choices = random.Random(f"{width} {stall}")
     check([anything(choices, width) for _ in range(count)], width, stall, seed=width)
 
 
-FLOODS = {
-    "single beats": lambda width: [Frame(content(min(60, width), number)) for number in range(100)],
-    "headers alone": lambda width: [Frame(packet(coll_tag=number)) for number in range(60)],
-    "shortest payloads": lambda width: [Frame(packet(content(8), udp_checksum="correct")) for _ in range(60)],
-    "shifted": lambda width: [Frame(packet(content(number), tags=number % 3)) for number in range(60)],
-    "single beats and packets": lambda width: [
-        Frame(content(1 + number % width) if number % 2 else packet(content(number))) for number in range(80)
-    ],
-    "long": lambda width: [Frame(packet(content(20 * width), tags=1, option_words=3)) for _ in range(4)],
-    "unmatched": lambda width: [Frame(packet(content(9), comm_id=OTHER_COMM_ID)) for _ in range(40)],
-}
-
-
-@pytest.mark.parametrize("flood", FLOODS)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_one_beat_a_cycle(width, flood):
-    monitors = check(FLOODS[flood](width), width)
+def test_one_beat_a_cycle(width):
+    single_beats = [Frame(content(min(60, width), number)) for number in range(40)]
+    headers_alone = [Frame(packet(coll_tag=number)) for number in range(40)]
+    short = [Frame(packet(content(8), udp_checksum="correct")) for _ in range(20)]
+    shifted = [Frame(packet(content(number), tags=number % 3)) for number in range(30)]
+    mixed = [Frame(content(1 + number % width) if number % 2 else packet(content(number))) for number in range(40)]
+    long = [Frame(packet(content(20 * width), tags=1, option_words=3)) for _ in range(2)]
+    unmatched = [Frame(packet(content(9), comm_id=OTHER_COMM_ID)) for _ in range(40)]
+    monitors = check([*single_beats, *headers_alone, *short, *shifted, *mixed, *long, *unmatched], width)
     taken = monitors["i"].taken
     assert taken == list(range(taken[0], taken[0] + len(taken))), "a cycle was lost"
 
@@ -195,7 +190,7 @@ def test_latency_is_as_promised(width):
     assert monitors["regular"].offered[0] - monitors["i"].taken[0] == latencies.regular_latency
     monitors = check([Frame(content(128))], width, dut=dut)
     assert monitors["regular"].offered[0] - monitors["i"].taken[0] <= latencies.regular_latency, "no IPv4 at all"
-    for length in (0, 1, width, 2 * width + 1):
+    for length in (1, 2 * width + 1):
         monitors = check([Frame(packet(content(length)))], width, dut=dut)
         assert monitors["payload"].offered[0] - monitors["i"].taken[0] == latencies.tagged_latency
         head = monitors["head"].offered[0] - monitors["i"].taken[0]
