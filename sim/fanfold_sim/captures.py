@@ -24,7 +24,7 @@ def read_frames(path: Path | str) -> list[bytes]:
 
     try:
         # opened here, because scapy leaves a file open that it does not understand
-        with Path(path).open("rb") as file, RawPcapReader(file) as reader:
+        with Path(path).open("rb") as file, RawPcapReader(file) as reader:  # type: ignore[arg-type]
             frames = []
             for frame, meta in reader:
                 linktype = getattr(meta, "linktype", None) or getattr(reader, "linktype", None)

@@ -1,6 +1,6 @@
 """Contributions and results (docs/protocol.md, section 3): what happens to the segments of an open context."""
 
-from fanfold.codes import Collective, Port, Status
+from fanfold.codes import Collective, DataType, Port, Status
 from fanfold.config import Config
 
 from ..frames import Packet
@@ -74,14 +74,16 @@ class SlotRules:
         if packet.status is not Status.OK:
             return packet.status
         reducing = packet.collective is Collective.ALLREDUCE
+        length = packet.length or 0
         if packet.collective not in _COLLECTIVES:
             return Status.UNSUPPORTED
         if reducing:
             if packet.opt_code not in self._config.operators or packet.data_type not in self._config.types:
                 return Status.UNSUPPORTED
-            if packet.length > self._config.segment_bytes or packet.length % packet.data_type.element_bytes:
+            assert isinstance(packet.data_type, DataType)
+            if length > self._config.segment_bytes or length % packet.data_type.element_bytes:
                 return Status.BAD_LENGTH
-        elif packet.length:
+        elif length:
             return Status.BAD_LENGTH
         mine = (packet.collective, packet.opt_code, packet.data_type, packet.root, packet.length)
         if mine != (slot.collective, slot.opt_code, slot.data_type, slot.root, slot.length):
@@ -146,7 +148,7 @@ class SlotRules:
             return Status.DUPLICATE if _before(packet.coll_tag, slot.turn) else Status.OUT_OF_WINDOW
         if not slot.waiting:
             return Status.OUT_OF_WINDOW
-        return Status.BAD_LENGTH if packet.length > self._config.segment_bytes else Status.OK
+        return Status.BAD_LENGTH if (packet.length or 0) > self._config.segment_bytes else Status.OK
 
 
 def _before(tag: int, turn: int) -> bool:
