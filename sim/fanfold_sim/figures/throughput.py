@@ -1,4 +1,4 @@
-"""Beats moved over cycles in ingress, fold and egress, with sources that never pause and sinks that are always ready."""
+"""Beats moved over cycles in ingress, fold and egress; sources never pause, and sinks are always ready."""
 
 import random
 from collections.abc import Iterator
