@@ -156,13 +156,13 @@ class ReferenceNic:
 
     def _enter(self, port: Port, frame: bytes, queue: int, bad: bool, cycle: int) -> None:
         """Ingress: the first beat is in; the question about the context is asked when the headers are."""
-        header_beats = self._beats(headers_end(frame))
-        headers_in = cycle + self.latencies.edge_in + header_beats - 1
+        headers = headers_end(frame)
+        headers_in = cycle + self.latencies.edge_in + self._beats(headers) - 1
         verdict = headers_in + self.latencies.verdict
         last = cycle + self._beats(len(frame)) - 1
-        self._schedule(verdict, _ARRIVES, self._judge, port, frame, queue, bad, last)
+        self._schedule(verdict, _ARRIVES, self._judge, port, frame, queue, bad, headers, last)
 
-    def _judge(self, port: Port, frame: bytes, queue: int, bad: bool, last: int, cycle: int) -> None:
+    def _judge(self, port: Port, frame: bytes, queue: int, bad: bool, headers: int, last: int, cycle: int) -> None:
         """Ingress: the frame is tagged and goes to the spine or the registry, or regular and goes to the other port."""
         packet = self._core.classify(port, frame, queue=queue, bad=bad).packet
         latencies = self.latencies
@@ -178,7 +178,7 @@ class ReferenceNic:
             return
         # the last payload beat leaves realigned, one beat after the frame's end if the frame has no more bytes for it
         width = self.config.beat_bytes
-        wanted = headers_end(frame) + width * self._beats(len(packet.payload))
+        wanted = headers + width * self._beats(len(packet.payload))
         late = wanted > width * self._beats(len(frame))
         check = latencies.checksum if packet.udp_checksum else 0
         last_in = max(door, last + late + latencies.edge_in + latencies.payload + check)
