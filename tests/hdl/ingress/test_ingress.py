@@ -67,7 +67,7 @@ def test_stalls_change_nothing(width, stall):
 
 @pytest.mark.parametrize("width", (8, 64))
 def test_cut_at_every_byte_and_the_next_frame_is_whole(width):
-    raw = packet(content(70), tags=1, option_words=1, udp_checksum="correct")
+    raw = packet(content(70), tags=1, option_words=1)  # no checksum that would tell as well
     good = Frame(packet(content(9), coll_tag=5))
     frames = []
     for length in range(1, len(raw)):
