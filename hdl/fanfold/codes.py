@@ -4,12 +4,17 @@ Everything else speaks in these enumerations, so this file imports nothing of th
 outside stays a plain number until it was checked (``known``), then becomes a member.
 """
 
-from amaranth.lib import enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import enum  # type checkers know how members of Python's own enumerations behave; these behave alike
+else:
+    from amaranth.lib import enum
 
 __all__ = ["Collective", "DataType", "Direction", "Operator", "Port", "Status", "known"]
 
 
-class Collective(enum.Enum, shape=8):
+class Collective(enum.Enum, shape=8):  # type: ignore[call-arg]
     """What a packet takes part in; the names are MPI's (MPI 4.1, chapter 6)."""
 
     REGISTER = 0
@@ -25,7 +30,7 @@ class Collective(enum.Enum, shape=8):
     ALLTOALL = 10
 
 
-class Operator(enum.Enum, shape=8):
+class Operator(enum.Enum, shape=8):  # type: ignore[call-arg]
     """Reduction operators (MPI 4.1, section 6.9.2)."""
 
     SUM = 0
@@ -42,7 +47,7 @@ class Operator(enum.Enum, shape=8):
     MAXLOC = 11
 
 
-class DataType(enum.Enum, shape=8):
+class DataType(enum.Enum, shape=8):  # type: ignore[call-arg]
     """Element types. Elements are packed and little-endian in the payload."""
 
     INT8 = 0
@@ -70,7 +75,7 @@ class DataType(enum.Enum, shape=8):
 _ELEMENT_BYTES = (1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 8, 12)
 
 
-class Status(enum.Enum, shape=16):
+class Status(enum.Enum, shape=16):  # type: ignore[call-arg]
     """How a collective, or one packet of it, ended. 0 is success; everything else is a cause.
 
     A status travels in the header of a result (all leaders see it), or, for causes that concern one packet alone,
@@ -102,14 +107,14 @@ class Status(enum.Enum, shape=16):
     TOO_LARGE = 11
 
 
-class Direction(enum.Enum, shape=1):
+class Direction(enum.Enum, shape=1):  # type: ignore[call-arg]
     """Towards the root of the tree (fan-in), or away from it (fan-out)."""
 
     UP = 0
     DOWN = 1
 
 
-class Port(enum.Enum, shape=1):
+class Port(enum.Enum, shape=1):  # type: ignore[call-arg]
     """A side of the network card."""
 
     HOST = 0

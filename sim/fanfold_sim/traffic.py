@@ -305,9 +305,9 @@ def play(nic: Nic, arrivals: list[Arrival]) -> Outcome:
     departures = nic.run(arrivals[-1].cycle + 4000)
     outcome = Outcome({port: [] for port in Port}, {port: [] for port in Port}, {}, departures)
     offered = {(one.port, one.frame) for one in arrivals}
-    for one in departures:
-        came_in = Port.NET if one.port is Port.HOST else Port.HOST
-        kind = outcome.regular if (came_in, one.frame) in offered else outcome.copies
-        kind[one.port].append((one.frame, one.queue, one.bad))
+    for left in departures:
+        came_in = Port.NET if left.port is Port.HOST else Port.HOST
+        kind = outcome.regular if (came_in, left.frame) in offered else outcome.copies
+        kind[left.port].append((left.frame, left.queue, left.bad))
     outcome.counters = nic.counters()
     return outcome

@@ -21,10 +21,10 @@ class Decide(wiring.Component):
     The record changes on the packet's last beat, and only if that is not bad. A contribution to a segment that fails
     goes on as one beat, its last, for its payload is dropped.
 
-    Latency: 2. Throughput: 1. Ready path: always ready. Order: kept. On error: a refused or bad packet changes nothing.
+    Latency: 3. Throughput: 1. Ready path: always ready. Order: kept. On error: a refused or bad packet changes nothing.
     """
 
-    latency = 2
+    latency = 3
 
     def __init__(self, config: Config):
         events = [status.name for status in _REFUSALS] + ["contributions", "failed_segments", "folded", "results"]

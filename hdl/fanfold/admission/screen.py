@@ -108,7 +108,7 @@ class Screen(wiring.Component):
         m.d.sync += [
             self.o.p.refusal.eq(refusal),
             self.o.p.failing.eq(failing),
-            self.o.p.too_long.eq(found["too_long"] & ~found["reported"]),
+            self.o.p.too_long.eq(found["too_long"]),
         ]
         return m
 

@@ -256,6 +256,9 @@ class Enrolment(wiring.Component):
             yield [
                 segment.direction.eq(Direction.DOWN),
                 segment.header.eq(packet.head.header),
+                segment.header.opt_code.eq(Operator.SUM),
+                segment.header.data_type.eq(DataType.UINT32),
+                segment.header.root.eq(0),
                 segment.header.status.eq(checked),
                 segment.header.length.eq(0),
                 refusal.p.remote.eq(packet.head.remote),

@@ -9,7 +9,7 @@ from ..config import Config
 __all__ = ["ContextState", "ContextStates"]
 
 
-class ContextState(enum.Enum, shape=2):
+class ContextState(enum.Enum, shape=2):  # type: ignore[call-arg]
     """Life of a context: see ``docs/protocol.md``, section 2."""
 
     FREE = 0

@@ -4,7 +4,9 @@ A layout is a list of fields in wire order. From it come an Amaranth structure o
 turn wire bytes into that structure and back, and packing and unpacking in plain Python.
 """
 
+import builtins
 from dataclasses import dataclass
+from typing import Literal
 
 from amaranth import *
 from amaranth.lib import data
@@ -30,7 +32,7 @@ class Layout:
     """
 
     name: str
-    order: str
+    order: Literal["big", "little"]
     fields: tuple[Field, ...]
     strings: frozenset[str] = frozenset()
 
@@ -48,7 +50,7 @@ class Layout:
             at += field.bytes
         raise KeyError(f"{self.name} has no field {name!r}")
 
-    def field_order(self, field: Field) -> str:
+    def field_order(self, field: Field) -> Literal["big", "little"]:
         """Byte order of one field."""
         return "big" if field.name in self.strings else self.order
 
@@ -72,7 +74,7 @@ class Layout:
             at += field.bytes
         return Cat(*parts)
 
-    def pack(self, **values: int) -> bytes:
+    def pack(self, **values: int) -> builtins.bytes:
         """The bytes of the layout with these values; what is not named is 0.
 
         Raises ``KeyError`` for an unknown field and ``ValueError`` for a value that does not fit.
@@ -87,7 +89,7 @@ class Layout:
             packed += value.to_bytes(field.bytes, self.field_order(field))
         return packed
 
-    def unpack(self, raw: bytes) -> dict[str, int]:
+    def unpack(self, raw: builtins.bytes) -> dict[str, int]:
         """Field values from the first bytes of ``raw``; raises ``ValueError`` when it is too short."""
         if len(raw) < self.bytes:
             raise ValueError(f"{len(raw)} bytes are no {self.name}: it has {self.bytes}")

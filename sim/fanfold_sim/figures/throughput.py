@@ -83,7 +83,8 @@ class _Answered(wiring.Component):
 
 def _ingress(config: Config, choices: random.Random) -> float:
     """Tagged and regular frames of all lengths, back to back."""
-    beats, tagged, regular = [], 0, 0
+    beats: list[dict] = []
+    tagged = regular = 0
     while len(beats) < 500:
         if choices.random() < 0.5:
             payload = choices.randbytes(choices.choice((0, 1, 4, 8, 60, 64, 65, 512)))
@@ -115,7 +116,8 @@ def _ingress(config: Config, choices: random.Random) -> float:
 
 def _fold(config: Config, choices: random.Random) -> float:
     """Contributions of four, of all lengths and operators, each segment as soon as the one before is in."""
-    items, results = [], 0
+    items: list[dict] = []
+    results = 0
     slot = 0
     while len(items) < 500:
         length = choices.randint(1, config.segment_beats)

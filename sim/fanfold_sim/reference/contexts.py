@@ -73,9 +73,8 @@ class Entry:
     state: State = State.FREE
     comm_id: int = 0
     key: int = 0
-    #: of the first registration: sequence number, ``root`` and the address of this NIC
+    #: of the first registration: sequence number and the address of this NIC
     coll_tag: int = 0
-    root: int = 0
     local_mac: int = 0
     local_ip: int = 0
     window: int = 0

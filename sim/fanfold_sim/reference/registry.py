@@ -1,5 +1,7 @@
 """Registration (docs/protocol.md, section 2): who may take part in a communicator, found out by an all-reduce."""
 
+from typing import Any
+
 from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status
 from fanfold.config import Config
 from fanfold.wire import RECORD, TOTAL
@@ -11,7 +13,7 @@ from .outgoing import Outgoing, close_after, down_to_all, up_to_parent
 __all__ = ["Registry"]
 
 #: of every packet that registers: what it folds is a sum of ranks
-_FIELDS = dict(collective=Collective.REGISTER, opt_code=Operator.SUM, data_type=DataType.UINT32)
+_FIELDS: dict[str, Any] = dict(collective=Collective.REGISTER, opt_code=Operator.SUM, data_type=DataType.UINT32)
 #: the record's bytes that all leaders agree on: everything behind ``ranks``
 _COMMON = slice(RECORD.offset("ranks") + 4, RECORD.bytes)
 
@@ -88,7 +90,7 @@ class Registry:
         if entry.state is State.FREE:
             entry.state = State.ENROLLING
             entry.comm_id, entry.key = packet.comm_id, packet.coll_tag_high32
-            entry.coll_tag, entry.root = packet.coll_tag, packet.root
+            entry.coll_tag = packet.coll_tag
             entry.local_mac, entry.local_ip = packet.receiver.mac, packet.receiver.ip
             entry.window = record.window
         if port is Port.HOST and entry.record is None:
@@ -98,7 +100,7 @@ class Registry:
         return self._all_enrolled(entry) if entry.complete else []
 
     def _all_enrolled(self, entry: Entry) -> list[Outgoing]:
-        fields = dict(coll_tag=entry.coll_tag, root=entry.root, status=Status.OK, **_FIELDS)
+        fields = dict(coll_tag=entry.coll_tag, root=0, status=Status.OK, **_FIELDS)
         assert entry.record is not None
         if entry.record.parent is None:
             self._open(entry)
@@ -118,7 +120,7 @@ class Registry:
         cause = _answer_refusal(entry, packet)
         if cause is not Status.OK:
             return cause, []
-        fields = dict(coll_tag=entry.coll_tag, root=packet.root, payload=packet.payload, **_FIELDS)
+        fields = dict(coll_tag=entry.coll_tag, root=0, payload=packet.payload, **_FIELDS)
         copies = down_to_all(entry, status=packet.status, **fields)
         if packet.status is Status.OK:
             self._open(entry)
@@ -174,7 +176,7 @@ def _refused(port: Port, packet: Packet, cause: Status) -> Outgoing:
         key=packet.coll_tag_high32,
         coll_tag=packet.coll_tag,
         comm_id=packet.comm_id,
-        root=packet.root,
+        root=0,
         status=cause,
         payload=b"",
         **_FIELDS,

@@ -1,12 +1,12 @@
 """Contributions and results (docs/protocol.md, section 3): what happens to the segments of an open context."""
 
-from fanfold.codes import Collective, DataType, Port, Status
+from fanfold.codes import Collective, DataType, Operator, Port, Status
 from fanfold.config import Config
 
 from ..frames import Packet
+from .arithmetic import fold_tree
 from .contexts import Entry, Slot, State, same_place
 from .outgoing import Outgoing, close_after, down_to_all, up_to_parent
-from .tree import fold
 
 __all__ = ["SlotRules"]
 
@@ -97,7 +97,9 @@ class SlotRules:
         if slot.status is not Status.OK:
             self.failed += 1
         elif slot.length:
-            payload = fold(slot.opt_code, slot.data_type, slot.parts)
+            assert isinstance(slot.opt_code, Operator) and isinstance(slot.data_type, DataType)
+            parts = [slot.parts.get(index) for index in range(self._config.leaves)]
+            payload = fold_tree(slot.opt_code, slot.data_type, parts, len(parts))
         fields = dict(
             coll_tag=slot.turn,
             collective=slot.collective,
