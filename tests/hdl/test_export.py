@@ -103,11 +103,11 @@ def yosys(path, module):
     run([*toolchain.full_yosys(), "-q", "-p", script], cwd=path.parent)
 
 
-@pytest.mark.parametrize("assertions", [False, True])
-def test_tools_take_a_sample(tmp_path, assertions):
+@pytest.mark.parametrize("simulation", [False, True])
+def test_tools_take_a_sample(tmp_path, simulation):
     path = tmp_path / "sample.v"
-    text = export.verilog(Sample(), "sample", assertions=assertions)
-    assert ("assert" in text) is assertions
+    text = export.verilog(Sample(), "sample", simulation=simulation)
+    assert ("assert" in text) is simulation
     path.write_text(text)
     lint(path)
     if toolchain.full_yosys():

@@ -5,10 +5,12 @@ import random
 import pytest
 from pass_through import FORBIDDEN, pass_through
 
-from fanfold.codes import Port
+from fanfold.codes import DataType, Operator, Port
 from fanfold.config import PRESETS, Config
 from fanfold_sim import toolchain
-from fanfold_sim.simulators.amaranth import AmaranthNic
+from fanfold_sim.frames import Address
+from fanfold_sim.leader import Leader
+from fanfold_sim.simulators.amaranth import AmaranthNic, settle_cycles
 from fanfold_sim.simulators.verilator import VerilatorNic
 
 TINY = PRESETS["tiny"]
@@ -177,3 +179,54 @@ def test_without_a_compiler_the_message_names_it(monkeypatch):
     with pytest.raises(toolchain.ToolMissing, match=r"C\+\+ compiler.*no-such-compiler"):
         VerilatorNic(TINY, top=pass_through)
     assert not toolchain.has_compiler()
+
+
+def collective(nic, steps: int) -> tuple[list, list]:
+    """A whole life of a communicator of three leaders, each frame ``steps`` cycles after the one before."""
+    here = Address(0x02000000FF00, 0x0A0000FE, TINY.udp_port)
+    leaders = [
+        Leader(Address(0x020000000100 + index, 0x0A000001 + index, 5000 + index, queue=index), here, 4, 0xC0FFEE, index)
+        for index in range(3)
+    ]
+    rounds = [
+        lambda leader: leader.register(ranks=1, leaders=3, window=2),
+        lambda leader: leader.allreduce(bytes([leader.index, 2, 3, 4] * 30), Operator.SUM, DataType.FLOAT32),
+        lambda leader: leader.allreduce(bytes([1, 2, 3, leader.index]), Operator.MIN, DataType.INT32),
+        lambda leader: leader.barrier(),
+        lambda leader: leader.deregister(),
+    ]
+    departures = []
+    for send in rounds:
+        for leader in leaders:
+            nic.offer(Port.HOST, send(leader), cycle=nic.cycle, queue=leader.address.queue)
+            departures += nic.run(nic.cycle + steps)
+        departures += nic.run(nic.cycle + 250)
+    answers = [said for gone in departures for leader in leaders if (said := leader.hear(gone.frame))]
+    assert len(answers) == 15 and all(answer.ok for answer in answers)
+    return departures, nic.accepted_cycles()
+
+
+@pytest.mark.parametrize("steps", [0, 37])
+def test_the_whole_nic_in_the_same_cycles(steps):
+    results = []
+    for maker in MAKERS:
+        nic = maker(TINY)
+        results.append((*collective(nic, steps), nic.counters()))
+        nic.close()
+    assert results[0] == results[1]
+
+
+def test_nothing_moves_after_the_cycles_that_are_waited_for():
+    """The bound that Amaranth's simulator waits for, against the state of the Verilated model."""
+    nic = VerilatorNic(TINY)
+    collective(nic, 0)
+    nic.run(nic.cycle + 2000)
+    for length in (60, 1500):
+        nic.offer(Port.HOST, bytes(length), cycle=nic.cycle)
+        moved = nic.cycle
+        while not nic.quiet:
+            departures, accepted = nic.run(nic.cycle + 1), nic.accepted_cycles()
+            if departures or accepted:
+                moved = nic.cycle
+        assert nic.cycle - moved < settle_cycles(TINY) / 2
+    nic.close()

@@ -26,9 +26,9 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--name", default="fanfold", help="of the module and the files; default %(default)s")
     parser.add_argument(
-        "--assertions",
+        "--simulation",
         action="store_true",
-        help="keep what the hardware asserts of itself, for simulation with Verilator; else plain synthesizable code",
+        help="for simulators: with the hardware's assertions; without this, plain synthesizable code",
     )
     add_config_options(parser)
 
@@ -39,7 +39,7 @@ def run(args: Namespace) -> int:
         raise BadInput(f"--name {args.name!r}: it must be letters, digits and underscores, a letter first")
     config = config_from(args)
     try:
-        written = export.generate(config, args.output, args.name, assertions=args.assertions)
+        written = export.generate(config, args.output, args.name, simulation=args.simulation)
     except OSError as error:
         raise BadInput(f"--output {args.output}: {error.strerror}") from None
     for path in written:

@@ -39,7 +39,7 @@ def build(config: Config, top: TopMaker, trace: str | None = None) -> Path:
     kept.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     _say(f"Preparing the Verilated model: {config.beat_bytes}-byte beats, {config.contributors} contributors ...")
-    text = export.verilog(top(config), "fanfold", assertions=True)
+    text = export.verilog(top(config), "fanfold", simulation=True)
     name = _digest(text, flags, environment["MAKEFLAGS"], _tools(), HARNESS.read_bytes())
     if not (kept / name / _LIBRARY).exists():
         _say(f"Building it with Verilator and {toolchain.compiler()} ...")
