@@ -169,8 +169,8 @@ def _share_modules(text: str) -> str:
     starts = [match.start() for match in _MODULE.finditer(text)]
     head, bodies = text[: starts[0]], {}
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        # the attributes before the next module belong to that one, but there are none left on modules
-        bodies[_MODULE.match(text, start)[1]] = text[start:end]
+        name = _MODULE.findall(text, start, end)[0]
+        bodies[name] = text[start:end]
     instance = re.compile("|".join(re.escape(name) + r"(?=\s)" for name in sorted(bodies, key=len, reverse=True)))
     kept: dict[str, str] = {}
     while len(kept) != len(bodies):
