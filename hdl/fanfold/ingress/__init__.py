@@ -1,4 +1,4 @@
-"""Frames in: tagged or regular. Files in order of flow: parse, align, options, verdict, payload, outlet, ingress."""
+"""Frames in: tagged or regular. Files in order of flow: parse, align, ip_sum, verdict, payload, outlet, ingress."""
 
 from .ingress import Ingress
 

@@ -65,47 +65,44 @@ class Align(wiring.Component):
         words = width // 4
         bits = words.bit_length() - 1  # of a shift within a beat
         coarse = max(bits - 2, 0)
+        parsed = self.i.payload
+        ending = Signal()  # the beat in the first rank is its frame's last; the end comes in the next cycle
+        ended = Signal()
 
         # first rank: rotate by multiples of four words
-        half = Signal(parsed_layout(self._config), reset_less=True)
+        half = Signal(parsed.shape(), reset_less=True)
         half_valid = Signal()
-        m.d.sync += [half.eq(self.i.payload), half_valid.eq(self.i.valid)]
+        straight = Signal(reset_less=True)  # no shift within a beat
+        m.d.sync += [half.eq(parsed), half_valid.eq(self.i.valid), straight.eq(parsed.skip[:bits] == 0)]
         if coarse:
-            choices = [self.i.payload.beat.data.rotate_right(128 * step) for step in range(1 << coarse)]
-            m.d.sync += half.beat.data.eq(Array(choices)[self.i.payload.skip[2:bits]])
+            choices = [parsed.beat.data.rotate_right(128 * step) for step in range(1 << coarse)]
+            m.d.sync += half.beat.data.eq(Array(choices)[parsed.skip[2:bits]])
 
         # second rank: the rest, then together with the words that the beat before left over
         shift = half.skip[:bits]
-        turned = Array(half.beat.data.rotate_right(32 * step) for step in range(min(4, words)))[shift[:2]]
-        beat = Signal(8 * width)
-        m.d.comb += beat.eq(turned)
+        turned = Signal(8 * width)
+        m.d.comb += turned.eq(Array(half.beat.data.rotate_right(32 * step) for step in range(min(4, words)))[shift[:2]])
         left_over = Signal(8 * width, reset_less=True)
-        whole = Signal(8 * width)
+        whole, given = Signal(8 * width), Signal(8 * width)
         for word in range(words):
             part = slice(32 * word, 32 * word + 32)
-            ours = (shift == 0) | (shift >= words - word)
-            m.d.comb += whole[part].eq(Mux(ours, beat[part], left_over[part]))
+            # a register for each word: is it the beat's, and is it to be seen beside what another frame left over
+            ours = Signal(name=f"ours_{word}", reset_less=True)
+            shown = Signal(name=f"shown_{word}", reset_less=True)
+            is_ours = (parsed.skip[:bits] == 0) | (parsed.skip[:bits] >= words - word)
+            m.d.sync += [ours.eq(is_ours), shown.eq(is_ours & ~ending)]
+            m.d.comb += [
+                whole[part].eq(Mux(ours, turned[part], left_over[part])),
+                given[part].eq(Mux(shown, turned[part], left_over[part])),
+            ]
 
-        ended = Signal()
         out = Signal(aligned_layout(self._config), reset_less=True)
         valid = Signal()
-        shift_bytes = Cat(C(0, 2), shift)
-        available = Signal(range(width + 1))
+        full, available, beyond = self._measure(m, half.beat, shift, straight)
         rest = Signal(range(width + 1), reset_less=True)  # bytes left over by the beat before
-        count = half.beat.count
-        full = Signal()  # a whole beat is available
-        m.d.comb += [
-            available.eq(width),
-            full.eq(~half.beat.last | Mux(shift == 0, count == width, count >= shift_bytes)),
-        ]
-        with m.If(half.beat.last):
-            with m.If(shift == 0):
-                m.d.comb += available.eq(count)
-            with m.Elif(count < shift_bytes):
-                m.d.comb += available.eq(count + width - shift_bytes)
+        was_bad = Signal(reset_less=True)
         with m.If(half_valid):
-            m.d.sync += left_over.eq(beat)
-            m.d.sync += rest.eq(Mux((shift != 0) & (count > shift_bytes), count - shift_bytes, 0))
+            m.d.sync += [left_over.eq(turned), rest.eq(beyond), was_bad.eq(half.beat.bad)]
 
         history = whole
         needed = 8 * _HEADER_BYTES
@@ -115,23 +112,33 @@ class Align(wiring.Component):
                 m.d.sync += kept.eq(history[: 8 * width])
             history = Cat(kept, history)
 
-        was_bad = Signal(reset_less=True)
-        with m.If(half_valid):
-            m.d.sync += was_bad.eq(half.beat.bad)
+        m.d.comb += ending.eq(half_valid & half.beat.last)
         m.d.sync += [
-            ended.eq(half_valid & half.beat.last),
+            ended.eq(ending),
             valid.eq(half_valid | ended),
             out.beat.eq(half_valid),
             out.end.eq(ended),
             out.decide.eq(half_valid & (half.header | (half.before & half.beat.last))),
             out.complete.eq(half.header & full),
-            out.closes.eq(half.beat.last & (shift == 0)),
+            out.closes.eq(half.beat.last & straight),
             out.bad.eq(was_bad),
             out.headers.eq(history[-needed:]),
             out.early.eq(half.early),
             out.queue.eq(half.beat.queue),
-            out.data.eq(Mux(ended, left_over, whole)),
+            out.data.eq(given),
             out.available.eq(Mux(ended, rest, available)),
         ]
         m.d.comb += [self.o.valid.eq(valid), self.o.payload.eq(out)]
         return m
+
+    def _measure(self, m, beat, shift, straight):
+        """Whether a whole beat is available with this one, how many bytes are, and how many are left over."""
+        bits = (self._config.beat_bytes - 1).bit_length()
+        less = Signal(bits + 1)  # count without the shift, modulo
+        reaches, full = Signal(), Signal()
+        m.d.comb += [
+            less.eq(Cat(beat.count[:2], beat.count[2:] - shift)),
+            reaches.eq(beat.count[2:] >= shift),
+            full.eq(~beat.last | Mux(straight, beat.count[bits], reaches)),
+        ]
+        return full, Cat(Mux(full, 0, less[:bits]), full), Mux(straight | ~reaches, 0, less[:bits])

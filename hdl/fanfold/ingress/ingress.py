@@ -3,7 +3,7 @@
 ::
 
     i ─┬─▶ parse ─┬─▶ align ─┬─▶ verdict ─▶ outlet ─▶ regular, head, payload
-       │          └─▶ options ──▲   │           ▲ ▲
+       │          └─▶ ip_sum ───▲   │           ▲ ▲
        │                     └─▶ payload ───────┘ │
        └──────────────────────────────────────────┘
 """
@@ -17,7 +17,7 @@ from ..config import Config
 from ..registry.ports import lookup_signature
 from ..wire import HEADER_BYTES, frame_layout, head_layout, payload_layout
 from .align import Align
-from .options import Options
+from .ip_sum import IpSum
 from .outlet import Outlet
 from .parse import Parse
 from .payload import Payload
@@ -57,7 +57,7 @@ class Ingress(wiring.Component):
     def regular_latency(self) -> int:
         """Cycles from the first beat accepted to the first offered, for an untagged frame without IP options that is
         at least as long as all headers and arrives without a pause, when the ingress is empty."""
-        return HEADER_BYTES // self._config.beat_bytes - 1 + 8
+        return HEADER_BYTES // self._config.beat_bytes - 1 + 10
 
     @property
     def tagged_latency(self) -> int:
@@ -69,7 +69,7 @@ class Ingress(wiring.Component):
         m = Module()
         m.submodules.parse = parse = Parse(self._config)
         m.submodules.align = align = Align(self._config)
-        m.submodules.options = options = Options(self._config)
+        m.submodules.ip_sum = ip_sum = IpSum(self._config)
         m.submodules.verdict = verdict = Verdict(self._config, self._port)
         m.submodules.payload = payload = Payload(self._config)
         m.submodules.outlet = outlet = Outlet(self._config)
@@ -82,19 +82,19 @@ class Ingress(wiring.Component):
         wiring.connect(m, outlet.payload, wiring.flipped(self.payload))
         accepted = self.i.valid & self.i.ready
         m.d.comb += [
-            self.i.ready.eq(outlet.open & outlet.frames.ready),
+            self.i.ready.eq(outlet.open),
             outlet.frames.valid.eq(accepted),
             outlet.frames.payload.eq(self.i.payload),
             parse.i.valid.eq(accepted),
             parse.i.payload.eq(self.i.payload),
-            verdict.options.eq(options.total),
+            verdict.ip_sum.eq(ip_sum.total),
             payload.candidate.eq(verdict.candidate),
             self.events.regular.eq(verdict.o.valid & ~verdict.o.payload.tagged),
             self.events.tagged.eq(verdict.o.valid & verdict.o.payload.tagged),
             self.events.unmatched.eq(verdict.o.valid & verdict.o.payload.unmatched),
             self.events.damaged.eq(outlet.damaged),
         ]
-        for taker in (align, options):
+        for taker in (align, ip_sum):
             m.d.comb += [taker.i.valid.eq(parse.o.valid), taker.i.payload.eq(parse.o.payload)]
         for taker in (verdict, payload):
             m.d.comb += [taker.i.valid.eq(align.o.valid), taker.i.payload.eq(align.o.payload)]

@@ -18,14 +18,16 @@ __all__ = ["ROOM", "Outlet"]
 #: items of each queue: a frame's headers at the narrowest beat (14 beats), and the cycles to its verdict
 ROOM = 32
 #: items that may still come when the input is told to stop: those on their way
-_ON_THEIR_WAY = 12
+_ON_THEIR_WAY = 14
+#: the same of frame beats, which come straight from the input
+_FRAMES_ON_THEIR_WAY = 3
 
 
 class Outlet(wiring.Component):
     """Queues with gates that open by verdict. ``open`` is high while the input may accept beats.
 
     A frame's beats wait in one queue until its verdict: regular ones go on, those of tagged ones go away here. Payload
-    beats of candidates wait in another; the last one waits for its damage as well.
+    beats of candidates wait in another, where the last one waits for its damage, and then in a gate of their own.
 
     Latency: 3 from the verdict. Throughput: 1. Ready path: registered. Order: kept on each stream. On error: none;
     streams that stall close the input.
@@ -56,6 +58,7 @@ class Outlet(wiring.Component):
         m.submodules.beats = beats = Queue(beat_layout(config), ROOM)
         m.submodules.beat_verdicts = beat_verdicts = Queue(unsigned(1), ROOM + 2)
         m.submodules.damages = damages = Queue(unsigned(1), ROOM + 2)
+        m.submodules.whole = whole = Skid(payload_layout(config))
         m.submodules.regular = regular = Skid(frame_layout(config))
         m.submodules.payload = payload = Skid(payload_layout(config))
         wiring.connect(m, wiring.flipped(self.frames), frames.i)
@@ -66,7 +69,9 @@ class Outlet(wiring.Component):
         verdict = self.verdicts.payload
         room = Signal(init=1)
         limit = ROOM - _ON_THEIR_WAY
-        m.d.sync += room.eq((beats.level < limit) & (heads.level < limit))
+        m.d.sync += room.eq(
+            (beats.level < limit) & (heads.level < limit) & (frames.level < ROOM - _FRAMES_ON_THEIR_WAY)
+        )
         m.d.comb += [
             self.open.eq(room),
             frame_verdicts.i.valid.eq(self.verdicts.valid),
@@ -81,6 +86,7 @@ class Outlet(wiring.Component):
             damages.i.payload.eq(self.damages.payload.bad),
         ]
         for name, queue in (
+            ("frame beat", frames),
             ("frame verdict", frame_verdicts),
             ("head", heads),
             ("beat verdict", beat_verdicts),
@@ -99,19 +105,24 @@ class Outlet(wiring.Component):
             frame_verdicts.o.ready.eq(frame_moves & frames.o.payload.last),
         ]
 
-        # payload: the same, but the last beat needs its damage
-        wanted, judged = beat_verdicts.o.payload, beat_verdicts.o.valid
+        # payload: a last beat goes on with its damage
         last = beats.o.payload.last
-        may_go = judged & (~last | damages.o.valid)
-        beat_moves = beats.o.valid & beats.o.ready
         m.d.comb += [
-            payload.i.payload.data.eq(beats.o.payload.data),
-            payload.i.payload.last.eq(last),
-            payload.i.payload.bad.eq(last & damages.o.payload),
-            payload.i.valid.eq(beats.o.valid & may_go & wanted),
-            beats.o.ready.eq(may_go & (~wanted | payload.i.ready)),
-            beat_verdicts.o.ready.eq(beat_moves & last),
-            damages.o.ready.eq(beat_moves & last),
-            self.damaged.eq(payload.i.valid & payload.i.ready & last & damages.o.payload),
+            whole.i.payload.data.eq(beats.o.payload.data),
+            whole.i.payload.last.eq(last),
+            whole.i.payload.bad.eq(last & damages.o.payload),
+            whole.i.valid.eq(beats.o.valid & (~last | damages.o.valid)),
+            beats.o.ready.eq(whole.i.ready & (~last | damages.o.valid)),
+            damages.o.ready.eq(whole.i.ready & beats.o.valid & last),
         ]
+
+        # then its gate is like that of the frames
+        wanted, judged = beat_verdicts.o.payload, beat_verdicts.o.valid
+        m.d.comb += [
+            payload.i.payload.eq(whole.o.payload),
+            payload.i.valid.eq(whole.o.valid & judged & wanted),
+            whole.o.ready.eq(judged & (~wanted | payload.i.ready)),
+            beat_verdicts.o.ready.eq(whole.o.valid & whole.o.ready & whole.o.payload.last),
+        ]
+        m.d.sync += self.damaged.eq(payload.i.valid & payload.i.ready & payload.i.payload.last & payload.i.payload.bad)
         return m

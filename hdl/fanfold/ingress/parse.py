@@ -1,6 +1,6 @@
 """Where things are in a frame: counts VLAN tags and IP options, and gathers the headers before UDP.
 
-In: frame beats as they are accepted. Out: the same beats with what is known by then; to the aligner.
+In: frame beats as they are accepted. Out: the same beats with what is known by then; to the aligner and the IP sum.
 """
 
 from amaranth import *
@@ -14,8 +14,12 @@ __all__ = ["MAX_SKIPPED_WORDS", "Parse", "early_layout", "parsed_layout"]
 
 #: words (4 bytes) of two VLAN tags and ten words of IP options
 MAX_SKIPPED_WORDS = 12
+#: words of an IPv4 header without options
+_IP_WORDS = IPV4.bytes // 4
 #: bytes up to the end of the IP header's fixed part behind two tags
 _EARLY_BYTES = ETHERNET.bytes + 2 * VLAN.bytes + IPV4.bytes
+#: first byte that IP options can take
+_OPTIONS_AT = ETHERNET.bytes + IPV4.bytes
 #: first byte of the first EtherType; the window from here decides where everything is
 _WINDOW_AT, _WINDOW_BYTES = ETHERNET.offset("ethertype"), 12
 #: the beat counter stands still here, behind every header
@@ -32,24 +36,24 @@ def early_layout() -> data.StructLayout:
             "inner": 8 * VLAN.bytes,
             "ip": 8 * IPV4.bytes,
             "tags": range(3),
-            "options": range(16),
             "ipv4": 1,
         }
     )
 
 
 def parsed_layout(config: Config) -> data.StructLayout:
-    """A frame beat, its number ``index`` (it stops counting behind the headers), and what is known of its frame.
+    """A frame beat, whether it is its frame's ``first``, and what is known of its frame.
 
-    ``skip`` is how many words of tags and options precede the UDP header. ``header`` marks the beat in which the
-    collective header ends, or in which it is clear that there is none; ``before`` marks the beats ahead of it.
-    ``early`` is complete at ``header``.
+    ``skip`` is how many words of tags and options precede the UDP header; ``options`` has a bit for each 16-bit word of
+    the beat, set where it belongs to the options. ``header`` marks the beat in which the collective header ends, or in
+    which it is clear that there is none; ``before`` marks the beats ahead of it. ``early`` is complete at ``header``.
     """
     return data.StructLayout(
         {
             "beat": frame_layout(config),
-            "index": range(_INDEX_STOP + 1),
+            "first": 1,
             "skip": range(16),
+            "options": config.beat_bytes // 2,
             "header": 1,
             "before": 1,
             "early": early_layout(),
@@ -58,8 +62,10 @@ def parsed_layout(config: Config) -> data.StructLayout:
 
 
 class Parse(wiring.Component):
-    """Latency: 1. Throughput: 1. Ready path: none, always ready. Order: kept. On error: none; a frame that ends early
-    carries rubbish in ``skip`` and ``early``, and never reaches ``header``, or ends within it.
+    """Two ranks: what each place in the window would be, then what follows from all of them.
+
+    Latency: 2. Throughput: 1. Ready path: none, always ready. Order: kept. On error: none; a frame that ends early
+    carries rubbish in ``skip``, ``options`` and ``early``, and never reaches ``header``, or ends within it.
     """
 
     def __init__(self, config: Config):
@@ -70,73 +76,107 @@ class Parse(wiring.Component):
             }
         )
         self._config = config
+        #: number of the beat that has the end of the window
+        self._decided = (_WINDOW_AT + _WINDOW_BYTES - 1) // config.beat_bytes
 
     def elaborate(self, platform):
         m = Module()
-        width = self._config.beat_bytes
-        out = self.o.payload
+
+        # first rank: the beat and its number
         beat = Signal(frame_layout(self._config), reset_less=True)
         valid = Signal()
-        index = Signal(range(_INDEX_STOP + 1))  # of the beat now coming in
-        out_index = Signal.like(index, reset_less=True)
-        m.d.sync += valid.eq(self.i.valid)
+        next_index = Signal(range(_INDEX_STOP + 1))  # of the beat now coming in
+        index = Signal.like(next_index, reset_less=True)
+        deciding = Signal()
+        m.d.sync += [valid.eq(self.i.valid), deciding.eq(self.i.valid & (next_index == self._decided))]
         with m.If(self.i.valid):
-            m.d.sync += [beat.eq(self.i.payload), out_index.eq(index)]
+            m.d.sync += [beat.eq(self.i.payload), index.eq(next_index)]
             with m.If(self.i.payload.last):
-                m.d.sync += index.eq(0)
-            with m.Elif(index != _INDEX_STOP):
-                m.d.sync += index.eq(index + 1)
+                m.d.sync += next_index.eq(0)
+            with m.Elif(next_index != _INDEX_STOP):
+                m.d.sync += next_index.eq(next_index + 1)
 
-        # tags and options, decided when the window from the first EtherType on is there
+        # second rank
+        out = Signal(parsed_layout(self._config), reset_less=True)
+        m.d.sync += [self.o.valid.eq(valid), out.beat.eq(beat), out.first.eq(index == 0)]
+        m.d.comb += self.o.payload.eq(out)
+        self._locate(m, out, beat, index, deciding)
+        self._gather(m, beat, index, valid)
+        return m
+
+    def _locate(self, m, out, beat, index, deciding):
+        """Tags, options and the header's end, decided when the window from the first EtherType on is there."""
+        width, decided = self._config.beat_bytes, self._decided
         incoming = self.i.payload.data
         window = incoming[8 * _WINDOW_AT :] if width > 16 else Cat(beat.data[-32:], incoming)
-        decided = (_WINDOW_AT + _WINDOW_BYTES - 1) // width
-        types = [swap(window[32 * tags : 32 * tags + 16]) for tags in range(3)]
-        tagged = [Cat(kind == protocol for protocol in TAG_PROTOCOLS).any() for kind in types[:2]]
-        tags = Signal(range(3), reset_less=True)
-        options = Signal(range(16), reset_less=True)
-        skip = Signal(range(16), reset_less=True)
-        ipv4 = Signal(reset_less=True)
-        with m.If(self.i.valid & (index == decided)), m.Switch(Cat(*tagged)):
-            for count, pattern in enumerate(("-0", "01", "11")):
-                with m.Case(pattern):
-                    first = window[32 * count + 16 : 32 * count + 24]  # version in the high half, words in the low one
-                    words = first[:4]
-                    m.d.sync += [
-                        tags.eq(count),
-                        options.eq(words - 5),
-                        skip.eq(words - 5 + count),
-                        ipv4.eq((types[count] == ETHERTYPE_IPV4) & (first[4:] == 4) & (words >= 5)),
-                    ]
 
-        # the first beats are kept; the one now leaving counts already
+        # what there would be behind as many tags
+        is_tag, is_ipv4, ip_words = Signal(2), Signal(3), []
+        for count in range(3):
+            kind = swap(window[32 * count : 32 * count + 16])
+            first = window[32 * count + 16 : 32 * count + 24]  # version in the high half, words in the low one
+            words = Signal(4, name=f"ip_words_{count}", reset_less=True)
+            ip_words.append(words)
+            m.d.sync += [
+                words.eq(first[:4]),
+                is_ipv4[count].eq((kind == ETHERTYPE_IPV4) & (first[4:] == 4) & (first[:4] >= _IP_WORDS)),
+            ]
+            if count < 2:
+                m.d.sync += is_tag[count].eq(Cat(kind == protocol for protocol in TAG_PROTOCOLS).any())
+
+        # what is no IPv4 is decided as soon as that is known
+        ends = Signal(range(_INDEX_STOP + 1), init=decided, reset_less=True)
+        held = Signal(MAX_SKIPPED_WORDS, reset_less=True)  # which words behind the fixed IP header are options
+        found, found_ends, ipv4 = Signal.like(held), Signal.like(ends), Signal()
+        m.d.comb += found_ends.eq(decided)
+        with m.Switch(is_tag):
+            for count, pattern in enumerate(("-0", "01", "11")):
+                skips = [max(words - _IP_WORDS, 0) + count for words in range(16)]
+                options = [(1 << skip) - (1 << count) for skip in skips]
+                with m.Case(pattern):
+                    m.d.comb += [ipv4.eq(is_ipv4[count]), found.eq(Array(options)[ip_words[count]])]
+                    with m.If(is_ipv4[count]):
+                        m.d.comb += found_ends.eq(
+                            Array((HEADER_BYTES + 4 * skip - 1) // width for skip in skips)[ip_words[count]]
+                        )
+                    with m.If(deciding):
+                        m.d.sync += [out.early.tags.eq(count), out.skip.eq(Array(skips)[ip_words[count]])]
+        with m.If(deciding):
+            m.d.sync += [
+                out.early.ipv4.eq(ipv4),
+                held.eq(found),
+                ends.eq(found_ends),
+                out.header.eq(found_ends == decided),
+                out.before.eq(found_ends != decided),
+            ]
+        with m.Else():
+            m.d.sync += [out.header.eq(index == ends), out.before.eq(index < ends)]
+
+        for place in range(width // 2):
+            inside = []
+            for number in range(2 * MAX_SKIPPED_WORDS):
+                at_beat, at = divmod(_OPTIONS_AT + 2 * number, width)
+                if at // 2 == place:
+                    # narrow beats with options come after the one that decides
+                    inside.append((index == at_beat) & (found if at_beat == decided else held)[number // 2])
+            m.d.sync += out.options[place].eq(Cat(*inside).any())
+
+    def _gather(self, m, beat, index, valid):
+        """The first beats are kept; the one that leaves is among them."""
+        width = self._config.beat_bytes
         parts = []
         for number in range(-(-_EARLY_BYTES // width)):
             kept = Signal(8 * width, reset_less=True, name=f"kept_{number}")
-            with m.If(valid & (out_index == number)):
+            with m.If(valid & (index == number)):
                 m.d.sync += kept.eq(beat.data)
-            parts.append(Mux(out_index == number, beat.data, kept))
-        early = Cat(*parts)
-        ip_at = 8 * ETHERNET.bytes
-        with m.Switch(tags):
+            parts.append(kept)
+        kept, early = Cat(*parts), self.o.payload.early
+        m.d.comb += [
+            early.macs.eq(kept),
+            early.outer.eq(kept[8 * _WINDOW_AT :]),
+            early.inner.eq(kept[8 * (_WINDOW_AT + VLAN.bytes) :]),
+        ]
+        with m.Switch(early.tags):
             for count in range(3):
                 with m.Case(count):
-                    m.d.comb += out.early.ip.eq(early[ip_at + 32 * count :])
-        # what is no IPv4 is decided as soon as that is known
-        ends = Array((HEADER_BYTES + 4 * words - 1) // width for words in range(16))[skip]
-        header_ends = Mux(ipv4, ends, decided)
-        m.d.comb += [
-            self.o.valid.eq(valid),
-            out.beat.eq(beat),
-            out.index.eq(out_index),
-            out.skip.eq(skip),
-            out.header.eq(out_index == header_ends),
-            out.before.eq(out_index < header_ends),
-            out.early.macs.eq(early),
-            out.early.outer.eq(early[8 * _WINDOW_AT :]),
-            out.early.inner.eq(early[8 * (_WINDOW_AT + VLAN.bytes) :]),
-            out.early.tags.eq(tags),
-            out.early.options.eq(options),
-            out.early.ipv4.eq(ipv4),
-        ]
-        return m
+                    m.d.comb += early.ip.eq(kept[8 * ETHERNET.bytes + 32 * count :])

@@ -46,13 +46,14 @@ class Payload(wiring.Component):
         width = self._config.beat_bytes
         aligned = self.i.payload
         begins = self.i.valid & aligned.decide & aligned.complete
-        ends = self.i.valid & aligned.end
+        ends = aligned.end
         header = COLLECTIVE.from_wire(aligned.headers[8 * UDP.bytes :])
         udp = UDP.from_wire(aligned.headers)
 
         # a packet is open from its header to its last payload beat, known from its header to the frame's end
         is_open, known = Signal(), Signal()
-        more = Signal(range((1 << 16) // width + 1), reset_less=True)  # beats that must follow the next one
+        more = Signal(range((1 << 16) // width + 1), reset_less=True)  # beats from the next one on, as the length says
+        even = Signal(reset_less=True)  # ... and one of them is too many, for the length is a multiple of a beat
         no_more = Signal(reset_less=True)  # the next one is the last; then ``more`` has no meaning
         tail = Signal(range(width + 1), reset_less=True)  # bytes of the last one
         in_tail = Signal(width, reset_less=True)  # one bit for each of them
@@ -68,7 +69,7 @@ class Payload(wiring.Component):
             self.o.payload.last.eq(last),
         ]
         with m.If(moves):
-            m.d.sync += [more.eq(more - 1), no_more.eq(more == 1)]
+            m.d.sync += [more.eq(more - 1), no_more.eq(Mux(even, more == 2, more == 1))]
             with m.If(last):
                 m.d.sync += [is_open.eq(0), was_cut.eq(cut)]
         with m.If(ends):
@@ -76,14 +77,16 @@ class Payload(wiring.Component):
         with m.If(begins):
             bits = width.bit_length() - 1
             beats, rest = header.length[bits:], header.length[:bits]
-            even, empty = rest == 0, header.length == 0
+            no_rest = rest == 0
+            all_of_it = no_rest & (beats != 0)  # the last beat is a whole one
             m.d.sync += [
                 is_open.eq(1),
                 known.eq(1),
-                more.eq(beats - even),
-                no_more.eq((beats == 0) | (even & (beats == 1))),
-                tail.eq(Mux(even & ~empty, width, rest)),
-                in_tail.eq(Cat((rest > byte) | (even & ~empty) for byte in range(width))),
+                more.eq(beats),
+                even.eq(no_rest),
+                no_more.eq((beats == 0) | (no_rest & (beats == 1))),
+                tail.eq(Cat(rest, all_of_it)),
+                in_tail.eq(Cat((rest > byte) | all_of_it for byte in range(width))),
                 checked.eq(udp.checksum != 0),
             ]
 
@@ -101,6 +104,7 @@ class Payload(wiring.Component):
             counts = moves & (~no_more | in_tail[byte])
             m.d.sync += masked[8 * byte : 8 * byte + 8].eq(Mux(counts, aligned.data[8 * byte : 8 * byte + 8], 0))
         done, at_once, bad_or_cut = Signal(), Signal(), Signal()
+        busy = Signal()  # an earlier packet waits
         start, end, bad, check = [begins], [done & ~at_once], [bad_or_cut], [checked]
         for stages, name in ((start, "start"), (end, "end"), (bad, "bad"), (check, "check")):
             for rank in range(4):
@@ -109,9 +113,10 @@ class Payload(wiring.Component):
                 stages.append(stage)
 
         # without a checksum there is nothing to wait for, unless an earlier packet does
+        m.d.sync += busy.eq(Cat(end[:-1]).any())
         m.d.comb += [
             done.eq(ends & known & self.candidate),
-            at_once.eq(done & ~checked & ~Cat(end[1:]).any()),
+            at_once.eq(done & ~checked & ~busy),
             bad_or_cut.eq(aligned.bad | Mux(moves, cut, was_cut)),
         ]
 

@@ -13,15 +13,13 @@ from ..config import Config
 from ..registry.ports import LOOKUP_LATENCY, lookup_signature
 from ..wire import COLLECTIVE, ETHERNET, FLAGS, IP_PROTOCOL_UDP, IPV4, UDP, VERSION, VLAN, head_layout
 from .align import aligned_layout
-from .checksum import add_up, correct, partial_sums, split_words
-from .options import OPTIONS_LATENCY
+from .checksum import correct
+from .ip_sum import IP_SUM_LATENCY, SUM_BITS
 
 __all__ = ["Verdict", "verdict_layout"]
 
 #: more-fragments flag and offset: a packet with any of these bits is a fragment
 _FRAGMENT_BITS = 0x3FFF
-#: the verdict waits for the registry, and everything else is in time for it
-_LATENCY = LOOKUP_LATENCY
 
 
 def verdict_layout(config: Config) -> data.StructLayout:
@@ -36,17 +34,17 @@ class Verdict(wiring.Component):
     """One verdict for each frame, at ``decide``.
 
     ``candidate`` is early, one cycle after ``decide``, and stays until the next: the frame is an IPv4 packet to the
-    collective port and has whole headers. ``options`` is the sum of the IP options' words, ``OPTIONS_LATENCY`` cycles
+    collective port and has whole headers. ``ip_sum`` is the sum of the IP header's words, ``IP_SUM_LATENCY`` cycles
     after the aligned beat.
 
-    Latency: 2. Throughput: 1. Ready path: none, always ready. Order: kept. On error: regular.
+    Latency: 3. Throughput: 1. Ready path: none, always ready. Order: kept. On error: regular.
     """
 
     def __init__(self, config: Config, port: Port):
         super().__init__(
             {
                 "i": In(stream.Signature(aligned_layout(config), always_ready=True)),
-                "options": In(32),
+                "ip_sum": In(SUM_BITS),
                 "o": Out(stream.Signature(verdict_layout(config), always_ready=True)),
                 "candidate": Out(1),
                 "lookup": Out(lookup_signature()),
@@ -56,7 +54,7 @@ class Verdict(wiring.Component):
         self._port = port
 
     def elaborate(self, platform):
-        assert _LATENCY == 2 and OPTIONS_LATENCY == 1, "the ranks below are made for these latencies"
+        assert LOOKUP_LATENCY == IP_SUM_LATENCY == 2, "the ranks below are made for these latencies"
         m = Module()
         aligned = self.i.payload
         early = aligned.early
@@ -72,16 +70,17 @@ class Verdict(wiring.Component):
         ]
 
         # first rank: every rule by itself
+        ip_bytes = Cat(C(0, 2), ip.version_length[:4])  # bytes of the IP header
         rules = {
             "complete": aligned.complete,
             "ipv4": early.ipv4,
             "udp": ip.protocol == IP_PROTOCOL_UDP,
             "port": udp.destination == self._config.udp_port,
             "whole": (ip.fragment & _FRAGMENT_BITS) == 0,
-            "ip_length": udp.length + ((early.options + 5) << 2) == ip.total_length,
-            "udp_length": udp.length == header.length + UDP.bytes + COLLECTIVE.bytes,
             "version": FLAGS(header.flags).version == VERSION,
             "registration": header.collective == Collective.REGISTER.value,
+            **_adds_up("ip_length", udp.length, ip_bytes, ip.total_length),
+            **_adds_up("udp_length", header.length, C(UDP.bytes + COLLECTIVE.bytes, 16), udp.length),
         }
         held = {}
         for name, rule in rules.items():
@@ -104,35 +103,44 @@ class Verdict(wiring.Component):
             head.remote.inner.eq(Mux(early.tags > 1, _number(early.inner), 0)),
             head.remote.queue.eq(aligned.queue if self._port is Port.HOST else 0),
         ]
-        fixed = partial_sums(m, split_words(early.ip), "ip_sum")
 
-        # second rank: the rules together; the IP header's sum
-        total = Signal(32, reset_less=True)
-        valid = Signal()
-        formed = Signal()
-        candidate = Signal(reset_less=True)
-        registration = Signal(reset_less=True)
+        # second rank: the rules together, the registry's answer and the IP header's sum; third rank: the verdict
+        valid, formed, passed, matched = Signal(), Signal(), Signal(), Signal()
+        candidate, registration = Signal(reset_less=True), Signal(reset_less=True)
         late_head = Signal.like(head)
+        verdict = Signal(self.o.payload.shape(), reset_less=True)
         m.d.sync += [
-            total.eq(add_up([*fixed, self.options])),
             valid.eq(decided),
             formed.eq(Cat(rule for name, rule in held.items() if name != "registration").all()),
             candidate.eq(self.candidate),
             registration.eq(held["registration"]),
             late_head.eq(head),
-        ]
-
-        passed = Signal()
-        matched = registration | self.lookup.response.payload.open
-        m.d.comb += [
-            passed.eq(formed & correct(total)),
             self.o.valid.eq(valid),
-            self.o.payload.tagged.eq(passed & matched),
-            self.o.payload.candidate.eq(candidate),
-            self.o.payload.unmatched.eq(passed & ~matched),
-            self.o.payload.head.eq(late_head),
+            verdict.tagged.eq(passed & matched),
+            verdict.candidate.eq(candidate),
+            verdict.unmatched.eq(passed & ~matched),
+            verdict.head.eq(late_head),
+        ]
+        m.d.comb += [
+            matched.eq(registration | self.lookup.response.payload.open),
+            passed.eq(formed & correct(self.ip_sum)),
+            self.o.payload.eq(verdict),
         ]
         return m
+
+
+def _adds_up(name, a, b, total, size=4) -> dict[str, Value]:
+    """Rules that hold together when ``a + b == total``, in 16 bits and without overflow, each of ``size`` bits.
+
+    Without a carry chain: what a bit lacks to be right is the carry into it, which its lower neighbour tells from the
+    total that it should have.
+    """
+    a, b, total = (Value.cast(value) for value in (a, b, total))
+    b = Cat(b, C(0, 16 - len(b)))
+    lacks = a ^ b ^ total
+    carries = (a & b) | ((a | b) & ~total)
+    right = ~(Cat(lacks, C(0, 1)) ^ Cat(C(0, 1), carries))
+    return {f"{name}_{at}": right[at : min(at + size, 17)].all() for at in range(0, 17, size)}
 
 
 def _number(tag) -> Value:

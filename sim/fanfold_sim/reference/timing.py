@@ -47,9 +47,9 @@ class Latencies:
         return cls(
             edge_in=2,
             edge_out=1,
-            verdict=6,
-            ingress=8,
-            payload=8,
+            verdict=7,
+            ingress=10,
+            payload=10,
             checksum=3,
             decide=5,
             plan=3,
