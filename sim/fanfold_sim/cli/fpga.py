@@ -1,0 +1,82 @@
+"""``fanfold fpga``: size and clock on an FPGA, by open tools, printed and written to ``build/bench.json``."""
+
+import sys
+import time
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from pathlib import Path
+
+from ..figures import save
+from ..figures.fpga import PARTS, figures, measure
+from ..fpga import ROUTING, SYNTHESIS, FpgaError, Usage, find_tool
+from ..toolchain import ToolMissing, build_directory
+from .options import BadInput
+
+__all__ = ["add_parser", "run"]
+
+_BEAT_BYTES = (8, 16, 32, 64)
+_ROW = "{:<8} {:>5} {:>8} {:>10} {:>10} {:>7}  {}"
+
+
+def add_parser(subparsers) -> None:
+    """Adds the subcommand."""
+    parser: ArgumentParser = subparsers.add_parser(
+        "fpga",
+        help="measure size and clock on an FPGA, by open tools",
+        description="Synthesises and routes parts of the NIC, with 4 contributors, for an LFE5UM5G-85F of speed grade "
+        "8. At 8-byte beats this takes about 5 minutes on two idle processors, most of them for the engine; at 64-byte "
+        "beats the spine takes a quarter of an hour, and an engine does not fit. Figures are the tools' estimates.",
+    )
+    parser.add_argument("--part", action="append", metavar="PART", help=f"only {', '.join(PARTS)}; may be repeated")
+    parser.add_argument(
+        "--beat-bytes", type=int, nargs="+", default=[8], metavar="N", help="8, 16, 32 or 64; default 8"
+    )
+    parser.add_argument("--route", action=BooleanOptionalAction, default=True, help="place and route, for the clock")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the placement; default %(default)s")
+    parser.add_argument("--output", type=Path, default=Path("build/bench.json"), help="default: %(default)s")
+
+
+def run(args: Namespace) -> int:
+    """Measures, prints and saves; 1 when a tool gives up, 2 for bad input and missing tools."""
+    parts = args.part or list(PARTS)
+    for part in parts:
+        if part not in PARTS:
+            raise BadInput(f"--part {part}: it must be one of {', '.join(PARTS)}")
+    for width in args.beat_bytes:
+        if width not in _BEAT_BYTES:
+            raise BadInput(f"--beat-bytes {width}: it must be one of {', '.join(map(str, _BEAT_BYTES))}")
+    if args.seed < 0:
+        raise BadInput(f"--seed {args.seed}: it must not be negative")
+    try:
+        for tool in (SYNTHESIS, ROUTING) if args.route else (SYNTHESIS,):
+            find_tool(tool)
+    except ToolMissing as error:
+        raise BadInput(str(error)) from None
+
+    folder = build_directory() / "fpga"
+    found: dict[tuple[str, int], Usage] = {}
+    for width in args.beat_bytes:
+        for part in parts:
+            print(f"{part}, {width}-byte beats ...", file=sys.stderr, flush=True)
+            began = time.monotonic()
+            try:
+                usage = measure(part, width, folder, seed=args.seed if args.route else None)
+            except FpgaError as error:
+                print(f"fanfold fpga: {part}, {width}-byte beats: {error}", file=sys.stderr)
+                return 1
+            found[part, width] = usage
+            print(f"{part}, {width}-byte beats: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            for figure in (measured := figures(part, width, usage)):
+                print(figure, flush=True)
+            save(measured, args.output)
+    _tabulate(found)
+    print(f"written to {args.output}")
+    return 0
+
+
+def _tabulate(found: dict[tuple[str, int], Usage]) -> None:
+    print("\n" + _ROW.format("part", "beat", "LUTs", "flip-flops", "block RAMs", "MHz", "what limits the clock"))
+    for (part, width), usage in found.items():
+        clock = "" if usage.fmax_mhz is None else f"{usage.fmax_mhz:.1f}"
+        sizes = (f"{number:,}" for number in (usage.luts, usage.ffs, usage.brams))
+        print(_ROW.format(part, width, *sizes, clock, usage.worst or "").rstrip())
+    print("Estimates of the tools, with the harness around each part; no hardware was used.")
