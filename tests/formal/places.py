@@ -1,0 +1,31 @@
+"""Where a followed item is inside the queues: what makes the proofs about them inductive."""
+
+from amaranth import *
+
+__all__ = ["fifo_holds", "skid_holds"]
+
+
+def skid_holds(proof, followed, prefix: str = "") -> None:
+    """In a skid, whose two registers count those inside."""
+    spare, spare_empty = proof.inside(f"{prefix}spare"), proof.inside(f"{prefix}spare_empty")
+    proof.lemma(followed.inside == proof.dut.o.valid + ~spare_empty, "the registers in use count those inside")
+    proof.lemma(spare_empty | proof.dut.o.valid, "the spare register is the second to fill")
+    second = followed.waiting & (followed.ahead == 1)
+    proof.lemma(~second | (Value.cast(spare) == Value.cast(followed.value)), "the second item is in the spare register")
+
+
+def fifo_holds(proof, followed, prefix: str = "") -> Value:
+    """In a queue of four: an output register behind three rows of memory. Returns how many items it holds."""
+    produce, consume = proof.inside(f"{prefix}fifo.produce"), proof.inside(f"{prefix}fifo.consume")
+    stored, offered = proof.inside(f"{prefix}fifo.inner_level"), proof.inside(f"{prefix}fifo.r_rdy")
+    value = Value.cast(followed.value)
+    where = Signal(range(8))
+    proof.m.d.comb += where.eq(consume + followed.ahead - offered)
+    row = proof.row(f"{prefix}fifo.storage", Mux(where >= 3, where - 3, where), "row")
+    proof.lemma((produce < 3) & (consume < 3) & (stored <= 3), "positions are those of rows")
+    proof.lemma((consume + stored == produce) | (consume + stored == produce + 3), "positions enclose what is stored")
+    held = Signal(range(5))
+    proof.m.d.comb += held.eq(stored + offered)
+    in_memory = followed.waiting & (followed.ahead >= offered) & (followed.ahead < held)
+    proof.lemma(~in_memory | (row == value), "the followed item is in its row")
+    return held
