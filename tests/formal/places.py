@@ -14,17 +14,19 @@ def skid_holds(proof, followed, prefix: str = "") -> None:
     proof.lemma(~second | (Value.cast(spare) == Value.cast(followed.value)), "the second item is in the spare register")
 
 
-def fifo_holds(proof, followed, prefix: str = "") -> Value:
-    """In a queue of four: an output register behind three rows of memory. Returns how many items it holds."""
+def fifo_holds(proof, followed, depth: int, prefix: str = "") -> Value:
+    """In a queue of ``depth``: an output register behind rows of memory. Returns how many items it holds."""
+    rows = depth - 1
     produce, consume = proof.inside(f"{prefix}fifo.produce"), proof.inside(f"{prefix}fifo.consume")
     stored, offered = proof.inside(f"{prefix}fifo.inner_level"), proof.inside(f"{prefix}fifo.r_rdy")
     value = Value.cast(followed.value)
-    where = Signal(range(8))
+    where = Signal(range(2 * depth))
     proof.m.d.comb += where.eq(consume + followed.ahead - offered)
-    row = proof.row(f"{prefix}fifo.storage", Mux(where >= 3, where - 3, where), "row")
-    proof.lemma((produce < 3) & (consume < 3) & (stored <= 3), "positions are those of rows")
-    proof.lemma((consume + stored == produce) | (consume + stored == produce + 3), "positions enclose what is stored")
-    held = Signal(range(5))
+    row = proof.row(f"{prefix}fifo.storage", Mux(where >= rows, where - rows, where), "row")
+    proof.lemma((produce < rows) & (consume < rows) & (stored <= rows), "positions are those of rows")
+    enclosed = (consume + stored == produce) | (consume + stored == produce + rows)
+    proof.lemma(enclosed, "positions enclose what is stored")
+    held = Signal(range(depth + 1))
     proof.m.d.comb += held.eq(stored + offered)
     in_memory = followed.waiting & (followed.ahead >= offered) & (followed.ahead < held)
     proof.lemma(~in_memory | (row == value), "the followed item is in its row")

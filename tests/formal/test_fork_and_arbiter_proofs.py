@@ -86,7 +86,7 @@ def test_fork(tmp_path, count):
     proof.check(tmp_path, depth=12, induction=2)
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, 3, pytest.param(5, marks=pytest.mark.long)])
 def test_arbiter(tmp_path, count):
     arbiter_holds(proof := Proof(PacketArbiter(BEAT, count)))
     proof.check(tmp_path, depth=12, induction=2)

@@ -9,9 +9,8 @@ from prover import Proof
 from fanfold.streams import PacketQueue, assume_or_assert
 
 BEAT = data.StructLayout({"value": 1, "last": 1})
-DEPTH = 4
-#: beats inside at most: those in memory, and three read ahead of the output
-ROOM = DEPTH + 3
+#: beats that may be read ahead of the output
+AHEAD = 3
 #: cycles after a packet is whole until it is offered
 PATIENCE = 3
 
@@ -23,14 +22,15 @@ class FollowedBeat:
     ``certain`` says which of them the followed beat is one of.
     """
 
-    def __init__(self, proof):
+    def __init__(self, proof, depth):
+        room = depth + AHEAD
         m, source, sink = proof.m, proof.dut.i, proof.dut.o
         chosen_now = proof.free(1, "chosen_now")
-        self.whole = whole = Signal(range(2 * ROOM))
-        self.part = part = Signal(range(DEPTH + 2))  # stops counting where the packet is too long
+        self.whole = whole = Signal(range(2 * room))
+        self.part = part = Signal(range(depth + 2))  # stops counting where the packet is too long
         self.waiting = waiting = Signal()
         self.certain = certain = Signal()
-        self.ahead = ahead = Signal(range(2 * ROOM))
+        self.ahead = ahead = Signal(range(2 * room))
         self.value = value = Signal(BEAT)
         dry = Signal(range(PATIENCE + 2))
         self.crowded = crowded = Signal()  # the packet that is coming in has met a full memory
@@ -42,7 +42,7 @@ class FollowedBeat:
             left.eq(sink.valid & sink.ready),
             ends.eq(entered & source.p.last),
             begins.eq(entered & chosen_now & ~waiting & ~dropped),
-            short.eq(crowded | (whole + part >= DEPTH)),
+            short.eq(crowded | (whole + part >= depth)),
         ]
         m.d.sync += [
             whole.eq(whole + Mux(ends & ~dropped, part + 1, 0) - left),
@@ -50,7 +50,7 @@ class FollowedBeat:
         ]
         with m.If(entered):
             m.d.sync += [
-                part.eq(Mux(ends, 0, part + (part <= DEPTH))),
+                part.eq(Mux(ends, 0, part + (part <= depth))),
                 crowded.eq(short & ~ends),
             ]
         with m.If(begins):
@@ -62,34 +62,34 @@ class FollowedBeat:
                 waiting.eq(~(left & (ahead == 0)) & ~(dropped & ~certain)),
             ]
         proof.require((whole != 0) | ~sink.valid, "nothing is offered that is not of a whole packet")
-        proof.require(whole <= ROOM, "no more inside than there is room")
+        proof.require(whole <= room, "no more inside than there is room")
         same = Value.cast(sink.payload) == Value.cast(value)
         proof.require(~(waiting & (ahead == 0) & sink.valid) | (certain & same), "the followed beat is next")
         proof.require((whole == 0) | sink.valid | (dry < PATIENCE), "what is whole is offered")
         proof.require((whole != 0) | source.ready, "what has nothing to offer takes a beat")
         proof.require(~dropped | ends, "packets are dropped with their last beat")
-        proof.require(~ends | dropped | (part < DEPTH), "packets longer than the queue are dropped")
+        proof.require(~ends | dropped | (part < depth), "packets longer than the queue are dropped")
         proof.require(~dropped | short, "packets are dropped only where there is no room")
         proof.lemma(~(waiting & certain) | (ahead < whole), "a beat of a whole packet counts as one")
-        in_part = (ahead >= whole) & ((ahead < whole + part) | (part > DEPTH))
+        in_part = (ahead >= whole) & ((ahead < whole + part) | (part > depth))
         proof.lemma(~waiting | certain | in_part, "a beat of the packet coming in counts as one")
         proof.cover(waiting & (ahead == 0) & left, "the followed beat leaves")
         proof.cover(waiting & ~certain & dropped, "the followed beat is dropped")
-        proof.cover(whole == DEPTH + 1, "it fills up")
+        proof.cover(whole == depth + 1, "it fills up")
 
 
-def beat_is_somewhere(proof, followed):
+def beat_is_somewhere(proof, followed, depth):
     """Where the followed beat is: in memory, on its way to the output queue, or there."""
     head, whole, tail = (proof.inside(name) for name in ("head", "whole", "tail"))
     dropping, reading = proof.inside("dropping"), proof.inside("reading")
-    behind = fifo_holds(proof, followed, "output.")
-    stored, coming = Signal(3), Signal(3)
-    where = Signal(4)
+    behind = fifo_holds(proof, followed, 4, "output.")
+    stored, coming = Signal(range(2 * depth)), Signal(range(2 * depth))
+    where = Signal(range(4 * depth))
     proof.m.d.comb += [stored.eq(whole - tail), coming.eq(head - whole), where.eq(followed.ahead - behind - reading)]
-    row = proof.row("beats", (tail + where)[:2], "beat_row")
-    proof.lemma(behind + reading <= 3, "the output queue has room for what is on its way")
+    row = proof.row("beats", (tail + where) % depth, "beat_row")
+    proof.lemma(behind + reading <= AHEAD, "the output queue has room for what is on its way")
     proof.lemma(followed.whole == stored + reading + behind, "the memory and the output hold the whole packets")
-    proof.lemma(stored + coming <= DEPTH, "the memory holds no more than its rows")
+    proof.lemma(stored + coming <= depth, "the memory holds no more than its rows")
     proof.lemma(Mux(dropping, coming == 0, coming == followed.part), "the memory holds the part of a packet")
     proof.lemma(~dropping | (followed.part != 0), "what is being dropped has begun")
     proof.lemma(~dropping | followed.crowded, "what is being dropped found no room")
@@ -100,23 +100,24 @@ def beat_is_somewhere(proof, followed):
     proof.lemma(~in_memory | (row == value), "the followed beat is in its row")
 
 
-def packet_queue_holds(proof):
+def packet_queue_holds(proof, depth=4):
     dut = proof.dut
     assume_or_assert(proof.m, dut.i, name="i", assume=True)
     assume_or_assert(proof.m, dut.o, name="o")
-    followed = FollowedBeat(proof)
-    beat_is_somewhere(proof, followed)
+    followed = FollowedBeat(proof, depth)
+    beat_is_somewhere(proof, followed, depth)
     return followed
 
 
+@pytest.mark.parametrize("depth", [4, pytest.param(8, marks=pytest.mark.long)])
 @pytest.mark.parametrize("lossy", [False, True], ids=["lossless", "lossy"])
-def test_packet_queue(tmp_path, lossy):
-    proof = Proof(dut := PacketQueue(BEAT, DEPTH, lossy=lossy))
-    followed = packet_queue_holds(proof)
+def test_packet_queue(tmp_path, lossy, depth):
+    proof = Proof(dut := PacketQueue(BEAT, depth, lossy=lossy))
+    followed = packet_queue_holds(proof, depth)
     if lossy:
         proof.require(dut.i.ready, "a lossy queue is always ready")
     else:
-        proof.require(~dut.dropped | (followed.part >= DEPTH), "only packets longer than the queue are dropped")
-        proof.lemma(~proof.inside("dropping") | (followed.part > DEPTH), "what is being dropped is too long")
+        proof.require(~dut.dropped | (followed.part >= depth), "only packets longer than the queue are dropped")
+        proof.lemma(~proof.inside("dropping") | (followed.part > depth), "what is being dropped is too long")
     impossible = ("i: an item moves after a stall",) if lossy else ()
-    proof.check(tmp_path, depth=8, induction=5, cover=14, impossible=impossible)
+    proof.check(tmp_path, depth=6, induction=5, cover=depth + 10, impossible=impossible)

@@ -4,12 +4,13 @@ import inspect
 import types
 
 import pytest
+from judgement import CONFIG
 from prover import Proof, Refuted
-from test_admission_proofs import CONFIG, decision_holds
+from test_admission_proofs import decision_holds, records_hold
 from test_fork_and_arbiter_proofs import BEAT, arbiter_holds, fork_holds
-from test_packet_queue_proofs import DEPTH, packet_queue_holds
+from test_packet_queue_proofs import packet_queue_holds
 from test_registry_proofs import TINY, slot_table_holds
-from test_stream_proofs import ITEM, queue_of_four_holds, skid_keeps, slice_holds
+from test_stream_proofs import ITEM, queue_holds, skid_keeps, slice_holds
 
 from fanfold.admission.decide import Decide
 from fanfold.registry.slots import SlotTable
@@ -45,7 +46,7 @@ FAULTS = {
         "no more inside than there is room|the followed item is next|what is inside is offered",
     ),
     "a queue without back-pressure": (
-        *(Queue, (ITEM, 4), queue_of_four_holds),
+        *(Queue, (ITEM, 4), queue_holds),
         *("self.i.ready.eq(inner.w_rdy)", "self.i.ready.eq(1)"),
         "level counts those inside|no more inside than there is room",
     ),
@@ -65,12 +66,12 @@ FAULTS = {
         "is let in after at most 2 packets of others",
     ),
     "a packet queue that offers a beat before its packet is whole": (
-        *(PacketQueue, (BEAT, DEPTH), packet_queue_holds),
+        *(PacketQueue, (BEAT, 4), packet_queue_holds),
         *("read.en.eq((tail != whole)", "read.en.eq((tail != head)"),
         "nothing is offered that is not of a whole packet",
     ),
     "a packet queue that keeps the beginning of what it drops": (
-        *(PacketQueue, (BEAT, DEPTH), packet_queue_holds),
+        *(PacketQueue, (BEAT, 4), packet_queue_holds),
         *("dropping.eq(~last), head.eq(whole)", "dropping.eq(~last)"),
         "the followed beat is next|nothing is offered|packets are dropped only where there is no room",
     ),
@@ -93,6 +94,16 @@ FAULTS = {
         *(Decide, (CONFIG,), decision_holds),
         *("~Mux(now.first, crowded, was_crowded)", "~crowded"),
         "accepted packets write, and nothing else|the beats of an accepted packet",
+    ),
+    "a decision that forgets the first failure": (
+        *(Decide, (CONFIG,), records_hold),
+        *("Mux(record.begun & (record.status != Status.OK), record.status, mine)", "mine"),
+        "the first failure stays",
+    ),
+    "a decision that counts a result as a contribution": (
+        *(Decide, (CONFIG,), records_hold),
+        *("m.If(down | (full & geometry.root))", "m.If(full & geometry.root)"),
+        "a record written is sound|the turn moves",
     ),
     "a decision that reads the record again": (
         *(Decide, (CONFIG,), decision_holds),

@@ -1,5 +1,6 @@
 """Registers and queues: the stream's law, and every item once, in order."""
 
+import pytest
 from amaranth.lib import data
 from followed import Followed
 from places import fifo_holds, skid_holds
@@ -34,10 +35,10 @@ def queue_of_two_holds(proof):
     proof.require(proof.dut.level == followed.inside, "level counts those inside")
 
 
-def queue_of_four_holds(proof):
+def queue_holds(proof, depth=4):
     lawful(proof)
-    followed = Followed(proof, capacity=4)
-    proof.lemma(fifo_holds(proof, followed) == followed.inside, "the queue holds those inside")
+    followed = Followed(proof, capacity=depth)
+    proof.lemma(fifo_holds(proof, followed, depth) == followed.inside, "the queue holds those inside")
     proof.require(proof.dut.level == followed.inside, "level counts those inside")
 
 
@@ -56,6 +57,7 @@ def test_queue_of_two(tmp_path):
     proof.check(tmp_path, depth=12, induction=2)
 
 
-def test_queue_of_four(tmp_path):
-    queue_of_four_holds(proof := Proof(Queue(ITEM, 4)))
-    proof.check(tmp_path, depth=12, induction=2)
+@pytest.mark.parametrize("depth", [4, pytest.param(8, marks=pytest.mark.long)])
+def test_queue(tmp_path, depth):
+    queue_holds(proof := Proof(Queue(ITEM, depth)), depth)
+    proof.check(tmp_path, depth=3, induction=2, cover=depth + 4)
