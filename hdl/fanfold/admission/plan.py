@@ -61,8 +61,14 @@ class Plan(wiring.Component):
                 keep[level].eq(arrived.up & ~sibling_empty & ~sibling_complete),
             ]
             pairs = range(0, len(complete), 2)
-            complete = Cat(complete[at] & complete[at + 1] for at in pairs)
-            empty = Cat(empty[at] for at in pairs)
+            # a signal a level: written out as one expression it would double with every level
+            both = Signal(len(pairs), name=f"complete_{level + 1}")
+            neither = Signal(len(pairs), name=f"empty_{level + 1}")
+            m.d.comb += [
+                both.eq(Cat(complete[at] & complete[at + 1] for at in pairs)),
+                neither.eq(Cat(empty[at] for at in pairs)),
+            ]
+            complete, empty = both, neither
 
         # rank 2: out
         output = self.o.p
