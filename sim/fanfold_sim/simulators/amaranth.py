@@ -13,6 +13,7 @@ from fanfold.codes import Port
 from fanfold.config import Config
 
 from ..nic import Departure
+from ..waveforms import write_save
 from .base import TopMaker, check_offer, fanfold_top, read_counters
 
 __all__ = ["AmaranthNic", "settle_cycles"]
@@ -65,8 +66,9 @@ class _Output:
 class AmaranthNic:
     """A ``Nic`` (see ``fanfold_sim.nic``) of RTL in Amaranth's simulator.
 
-    ``waves`` is where to write a VCD, one cycle a nanosecond, with enumerations as text. Without waveforms, idle time
-    is skipped. A failed assertion in the hardware raises ``AssertionError``.
+    ``waves`` is where to write a VCD, one cycle a nanosecond, with enumerations as text; ``close`` writes a GTKWave
+    save file beside it. Without waveforms, idle time is skipped. A failed assertion in the hardware raises
+    ``AssertionError``.
     """
 
     def __init__(self, config: Config, waves: Path | None = None, *, top: TopMaker = fanfold_top):
@@ -91,6 +93,7 @@ class AmaranthNic:
             if waves.suffix == ".fst":
                 raise ValueError(f"waves is {waves.name}: Amaranth's simulator writes VCD, its name ends in .vcd")
             waves.parent.mkdir(parents=True, exist_ok=True)
+            self._open.callback(write_save, waves)  # last, when the waveform is complete
             self._open.enter_context(self._simulator.write_vcd(str(waves)))
 
     def offer(self, port: Port, frame: bytes, *, cycle: int, queue: int = 0, bad: bool = False) -> None:

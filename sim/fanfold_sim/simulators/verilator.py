@@ -9,6 +9,7 @@ from fanfold.config import Config
 
 from .. import toolchain
 from ..nic import Departure
+from ..waveforms import write_save
 from . import model
 from .base import TopMaker, check_offer, fanfold_top, read_counters
 
@@ -52,13 +53,15 @@ class VerilatorNic:
     """A ``Nic`` (see ``fanfold_sim.nic``) of Verilated RTL. Its first use of a configuration builds the model.
 
     ``waves`` is where to write waveforms, one cycle a nanosecond: FST for a name that ends so and where the LZ4 headers
-    are, else VCD. Idle time in which the hardware's state stands still is skipped. A failed assertion in the hardware
-    raises ``AssertionError``. Raises ``ToolMissing`` without a C++ compiler.
+    are, else VCD; ``close`` writes a GTKWave save file beside them. Idle time in which the hardware's state stands
+    still is skipped. A failed assertion in the hardware raises ``AssertionError``. Raises ``ToolMissing`` without a C++
+    compiler.
     """
 
     def __init__(self, config: Config, waves: Path | None = None, *, top: TopMaker = fanfold_top):
         self.config = config
         self._handle = None
+        self._waves = waves
         trace = None
         if waves is not None:
             trace = "fst" if waves.suffix == ".fst" else "vcd"
@@ -127,12 +130,18 @@ class VerilatorNic:
 
     def close(self) -> None:
         """See ``Nic.close``; may be called again."""
+        waves, self._waves = self._waves, None
+        self._destroy()
+        if waves is not None:
+            write_save(waves)
+
+    def _destroy(self) -> None:
         if self._handle:
             self._call["destroy"](self._handle)
         self._handle = None
 
     def __del__(self):
-        self.close()
+        self._destroy()
 
     def _checked(self, result: int) -> int:
         if result < 0:
