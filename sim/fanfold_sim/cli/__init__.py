@@ -17,7 +17,7 @@ from .options import BadInput
 __all__ = ["BadInput", "main"]
 
 #: the subcommands, by module; imported only when the command runs
-COMMANDS = ("simulate", "generate", "bench", "fpga")
+COMMANDS = ("simulate", "generate", "bench", "waves", "fpga")
 
 
 class _Parser(ArgumentParser):

@@ -16,6 +16,7 @@ from ..nic import Nic, make_nic
 from ..report import Regular, Report
 from ..toolchain import ToolMissing, verilator_version
 from ..topology import GROUPINGS, MACHINES
+from ..waveforms import save_path
 from .job import COLLECTIVES, DEFAULT_BYTES, SIMULATORS, Job, job_from
 from .options import BadInput, add_config_options
 from .progress import Progress
@@ -113,7 +114,7 @@ def simulate(job: Job) -> Report:
         cluster.drain()
         streams = [stream for node in cluster.nodes for stream in node.streams.values()]
         counters = [node.nic.nic.counters() for node in cluster.nodes]
-    files = {"waves": [str(job.waves)] if job.waves is not None else []}
+    files = {"waves": [str(job.waves), str(save_path(job.waves))] if job.waves is not None else []}
     files["captures"] = [str(path) for path in recorder.paths] if recorder else []
     files["json"] = [str(job.json)] if job.json is not None else []
     has_data = job.workload.rows is not None
