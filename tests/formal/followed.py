@@ -11,11 +11,11 @@ class Followed:
     An item may be chosen when it moves in. From then on ``ahead`` counts those before it that are still ``inside``, and
     when it is its turn the output must offer ``value``, as it came in. Since the choice is free, that holds for every
     item: none is lost, none comes twice, none changes, and their order stays. ``capacity`` bounds those inside; an
-    output that offers nothing while something is inside must offer it within ``patience`` cycles; an empty component
+    output may offer nothing while something is inside for ``patience`` cycles in a row; an empty component
     takes the next item.
     """
 
-    def __init__(self, proof, *, capacity: int, patience: int = 1):
+    def __init__(self, proof, *, capacity: int, patience: int):
         m, source, sink = proof.m, proof.dut.i, proof.dut.o
         width = Value.cast(source.payload).shape()
         chosen_now = proof.free(1, "chosen_now")

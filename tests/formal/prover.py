@@ -173,9 +173,9 @@ class Proof:
             if not proven:
                 causes = ", ".join(_named(output, "Assert failed in"))
                 raise Unproven(f"not inductive: {causes}; waveform in {folder / 'induction.vcd'}")
-        output, proven = _solve(["-c", "-t", str(cover or depth)], folder)
+        output, reached = _solve(["-c", "-t", str(cover or depth)], folder)
         unreached = _named(output, "Unreached cover statement at")
-        if set(unreached) != set(impossible):
+        if set(unreached) != set(impossible) or reached == bool(unreached):
             raise Unproven(f"covers not reached are {unreached}, expected were {list(impossible)}")
 
 

@@ -19,25 +19,25 @@ def lawful(proof):
 
 def slice_holds(proof):
     lawful(proof)
-    followed = Followed(proof, capacity=1)
+    followed = Followed(proof, capacity=1, patience=0)
     proof.require(followed.inside == proof.dut.o.valid, "valid says whether one is inside")
 
 
 def skid_keeps(proof):
     lawful(proof)
-    skid_holds(proof, Followed(proof, capacity=2))
+    skid_holds(proof, Followed(proof, capacity=2, patience=0))
 
 
 def queue_of_two_holds(proof):
     lawful(proof)
-    followed = Followed(proof, capacity=2)
+    followed = Followed(proof, capacity=2, patience=0)
     skid_holds(proof, followed, "skid.")
     proof.require(proof.dut.level == followed.inside, "level counts those inside")
 
 
 def queue_holds(proof, depth=4):
     lawful(proof)
-    followed = Followed(proof, capacity=depth)
+    followed = Followed(proof, capacity=depth, patience=1)
     proof.lemma(fifo_holds(proof, followed, depth) == followed.inside, "the queue holds those inside")
     proof.require(proof.dut.level == followed.inside, "level counts those inside")
 
