@@ -90,8 +90,8 @@ class Ingress(wiring.Component):
             verdict.ip_sum.eq(ip_sum.total),
             payload.candidate.eq(verdict.candidate),
             self.events.regular.eq(verdict.o.valid & ~verdict.o.payload.tagged),
-            self.events.tagged.eq(verdict.o.valid & verdict.o.payload.tagged),
-            self.events.unmatched.eq(verdict.o.valid & verdict.o.payload.unmatched),
+            self.events.tagged.eq(verdict.o.payload.tagged),
+            self.events.unmatched.eq(verdict.o.payload.unmatched),
             self.events.damaged.eq(outlet.damaged),
         ]
         for taker in (align, ip_sum):

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import Config
 from ..wire import ETHERNET, ETHERTYPE_IPV4, HEADER_BYTES, IPV4, TAG_PROTOCOLS, VLAN, frame_layout, swap
+from .table import table
 
 __all__ = ["MAX_SKIPPED_WORDS", "Parse", "early_layout", "parsed_layout"]
 
@@ -110,44 +111,47 @@ class Parse(wiring.Component):
         incoming = self.i.payload.data
         window = incoming[8 * _WINDOW_AT :] if width > 16 else Cat(beat.data[-32:], incoming)
 
-        # what there would be behind as many tags
-        is_tag, is_ipv4, ip_words = Signal(2), Signal(3), []
-        for count in range(3):
-            kind = swap(window[32 * count : 32 * count + 16])
-            first = window[32 * count + 16 : 32 * count + 24]  # version in the high half, words in the low one
-            words = Signal(4, name=f"ip_words_{count}", reset_less=True)
-            ip_words.append(words)
-            m.d.sync += [
-                words.eq(first[:4]),
-                is_ipv4[count].eq((kind == ETHERTYPE_IPV4) & (first[4:] == 4) & (first[:4] >= _IP_WORDS)),
-            ]
-            if count < 2:
-                m.d.sync += is_tag[count].eq(Cat(kind == protocol for protocol in TAG_PROTOCOLS).any())
+        # first rank: how many tags there are, and what would be behind as many
+        kinds = [swap(window[32 * count : 32 * count + 16]) for count in range(3)]
+        firsts = [window[32 * count + 16 : 32 * count + 24] for count in range(3)]  # words in the low half, version
+        is_tag = [Cat(kind == protocol for protocol in TAG_PROTOCOLS).any() for kind in kinds[:2]]
+        behind = Cat(~is_tag[0], is_tag[0] & ~is_tag[1], is_tag[0] & is_tag[1])
+        has_tags = Signal(3, reset_less=True)  # one bit a number of tags
+        ipv4 = Signal(reset_less=True)
+        ip_words = [Signal(4, name=f"ip_words_{count}", reset_less=True) for count in range(3)]
+        is_ipv4 = [
+            (kind == ETHERTYPE_IPV4) & (first[4:] == 4) & (first[:4] >= _IP_WORDS)
+            for kind, first in zip(kinds, firsts, strict=True)
+        ]
+        m.d.sync += [has_tags.eq(behind), ipv4.eq((behind & Cat(*is_ipv4)).any())]
+        m.d.sync += [words.eq(first[:4]) for words, first in zip(ip_words, firsts, strict=True)]
 
-        # what is no IPv4 is decided as soon as that is known
+        # second rank: what follows; what is no IPv4 ends as soon as that is known
+        def follows(rule, size):
+            """``rule(skip, tags)`` of what there is, from tables of it for every number of words and tags."""
+            tables = []
+            for count, words in enumerate(ip_words):
+                values = [rule(max(number - _IP_WORDS, 0) + count, count) for number in range(16)]
+                tables.append(Mux(has_tags[count], table(words, values, size), 0))
+            return tables[0] | tables[1] | tables[2]
+
         ends = Signal(range(_INDEX_STOP + 1), init=decided, reset_less=True)
         held = Signal(MAX_SKIPPED_WORDS, reset_less=True)  # which words behind the fixed IP header are options
-        found, found_ends, ipv4 = Signal.like(held), Signal.like(ends), Signal()
-        m.d.comb += found_ends.eq(decided)
-        with m.Switch(is_tag):
-            for count, pattern in enumerate(("-0", "01", "11")):
-                skips = [max(words - _IP_WORDS, 0) + count for words in range(16)]
-                options = [(1 << skip) - (1 << count) for skip in skips]
-                with m.Case(pattern):
-                    m.d.comb += [ipv4.eq(is_ipv4[count]), found.eq(Array(options)[ip_words[count]])]
-                    with m.If(is_ipv4[count]):
-                        m.d.comb += found_ends.eq(
-                            Array((HEADER_BYTES + 4 * skip - 1) // width for skip in skips)[ip_words[count]]
-                        )
-                    with m.If(deciding):
-                        m.d.sync += [out.early.tags.eq(count), out.skip.eq(Array(skips)[ip_words[count]])]
+        found, found_ends, at_once = Signal.like(held), Signal.like(ends), Signal()
+        m.d.comb += [
+            found.eq(follows(lambda skip, tags: (1 << skip) - (1 << tags), len(held))),
+            found_ends.eq(follows(lambda skip, _: (HEADER_BYTES + 4 * skip - 1) // width, len(ends))),
+            at_once.eq(~ipv4 | (found_ends == decided)),
+        ]
         with m.If(deciding):
             m.d.sync += [
+                out.early.tags.eq(has_tags[1:]),
                 out.early.ipv4.eq(ipv4),
+                out.skip.eq(follows(lambda skip, _: skip, 4)),
                 held.eq(found),
-                ends.eq(found_ends),
-                out.header.eq(found_ends == decided),
-                out.before.eq(found_ends != decided),
+                ends.eq(Mux(ipv4, found_ends, decided)),
+                out.header.eq(at_once),
+                out.before.eq(~at_once),
             ]
         with m.Else():
             m.d.sync += [out.header.eq(index == ends), out.before.eq(index < ends)]

@@ -12,6 +12,7 @@ from ..config import Config
 from ..wire import COLLECTIVE, IP_PROTOCOL_UDP, IPV4, UDP, swap
 from .align import aligned_layout
 from .checksum import add_up, correct, partial_sums, split_words
+from .table import table
 
 __all__ = ["Payload", "beat_layout"]
 
@@ -78,6 +79,7 @@ class Payload(wiring.Component):
             bits = width.bit_length() - 1
             beats, rest = header.length[bits:], header.length[:bits]
             no_rest = rest == 0
+            whole_bytes = [(1 << count) - 1 for count in range(width)]
             all_of_it = no_rest & (beats != 0)  # the last beat is a whole one
             m.d.sync += [
                 is_open.eq(1),
@@ -86,7 +88,7 @@ class Payload(wiring.Component):
                 even.eq(no_rest),
                 no_more.eq((beats == 0) | (no_rest & (beats == 1))),
                 tail.eq(Cat(rest, all_of_it)),
-                in_tail.eq(Cat((rest > byte) | all_of_it for byte in range(width))),
+                in_tail.eq(table(rest, whole_bytes, width) | all_of_it.replicate(width)),
                 checked.eq(udp.checksum != 0),
             ]
 

@@ -25,7 +25,7 @@ _FRAGMENT_BITS = 0x3FFF
 def verdict_layout(config: Config) -> data.StructLayout:
     """``tagged`` or not; a ``candidate`` has sent payload towards the outlet; ``unmatched`` lacks only the context.
 
-    ``head`` has a meaning for tagged packets.
+    They are only high in a verdict, so each can stand for its ``valid``. ``head`` has a meaning for tagged packets.
     """
     return data.StructLayout({"tagged": 1, "candidate": 1, "unmatched": 1, "head": head_layout(config)})
 
@@ -71,11 +71,9 @@ class Verdict(wiring.Component):
 
         # first rank: every rule by itself
         ip_bytes = Cat(C(0, 2), ip.version_length[:4])  # bytes of the IP header
+        to_port = (ip.protocol == IP_PROTOCOL_UDP) & (udp.destination == self._config.udp_port)
         rules = {
-            "complete": aligned.complete,
-            "ipv4": early.ipv4,
-            "udp": ip.protocol == IP_PROTOCOL_UDP,
-            "port": udp.destination == self._config.udp_port,
+            "candidate": aligned.complete & early.ipv4 & to_port,
             "whole": (ip.fragment & _FRAGMENT_BITS) == 0,
             "version": FLAGS(header.flags).version == VERSION,
             "registration": header.collective == Collective.REGISTER.value,
@@ -84,10 +82,10 @@ class Verdict(wiring.Component):
         }
         held = {}
         for name, rule in rules.items():
-            held[name] = Signal(name=f"is_{name}", reset_less=name != "complete")
+            held[name] = Signal(name=f"is_{name}", reset_less=name != "candidate")
             with m.If(decide):
                 m.d.sync += held[name].eq(rule)
-        m.d.comb += self.candidate.eq(held["complete"] & held["ipv4"] & held["udp"] & held["port"])
+        m.d.comb += self.candidate.eq(held["candidate"])
         decided = Signal()
         head = Signal(head_layout(self._config), reset_less=True)
         m.d.sync += [
@@ -106,25 +104,27 @@ class Verdict(wiring.Component):
 
         # second rank: the rules together, the registry's answer and the IP header's sum; third rank: the verdict
         valid, formed, passed, matched = Signal(), Signal(), Signal(), Signal()
-        candidate, registration = Signal(reset_less=True), Signal(reset_less=True)
+        candidate, registration = Signal(), Signal(reset_less=True)
         late_head = Signal.like(head)
-        verdict = Signal(self.o.payload.shape(), reset_less=True)
+        verdict = Signal(self.o.payload.shape())
+        verdict_head = Signal.like(head)
         m.d.sync += [
             valid.eq(decided),
-            formed.eq(Cat(rule for name, rule in held.items() if name != "registration").all()),
-            candidate.eq(self.candidate),
+            formed.eq(decided & Cat(rule for name, rule in held.items() if name != "registration").all()),
+            candidate.eq(decided & self.candidate),
             registration.eq(held["registration"]),
             late_head.eq(head),
             self.o.valid.eq(valid),
             verdict.tagged.eq(passed & matched),
             verdict.candidate.eq(candidate),
             verdict.unmatched.eq(passed & ~matched),
-            verdict.head.eq(late_head),
+            verdict_head.eq(late_head),
         ]
         m.d.comb += [
             matched.eq(registration | self.lookup.response.payload.open),
             passed.eq(formed & correct(self.ip_sum)),
             self.o.payload.eq(verdict),
+            self.o.payload.head.eq(verdict_head),
         ]
         return m
 
