@@ -113,6 +113,7 @@ class Engine(wiring.Component):
         m.d.comb += [
             admission.host_done.eq(delivery.host_done),
             admission.net_done.eq(delivery.net_done),
+            registry.undelivered.eq(admission.undelivered),
             self.open_contexts.eq(registry.open_contexts),
         ]
 

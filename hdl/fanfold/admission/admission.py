@@ -43,6 +43,7 @@ class Admission(wiring.Component):
                 "slots": Out(slots_signature(config)),
                 "host_done": In(config.contexts),
                 "net_done": In(config.contexts),
+                "undelivered": Out(config.contexts),
                 "o": Out(stream.Signature(fold_layout(config), always_ready=True)),
                 "segments": Out(stream.Signature(segment_layout(config), always_ready=True)),
                 "events": Out(data.StructLayout(dict.fromkeys(names + _COUNTED, 1))),
@@ -69,7 +70,11 @@ class Admission(wiring.Component):
         connect(m, decide.o, plan.i)
         connect(m, plan.o, flipped(self.o))
         connect(m, plan.segments, flipped(self.segments))
-        m.d.comb += [decide.host_done.eq(self.host_done), decide.net_done.eq(self.net_done)]
+        m.d.comb += [
+            decide.host_done.eq(self.host_done),
+            decide.net_done.eq(self.net_done),
+            self.undelivered.eq(decide.undelivered),
+        ]
         for name in _COUNTED:
             m.d.comb += self.events[name].eq(decide.events[name])
         for status in Status:

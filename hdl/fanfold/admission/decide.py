@@ -35,6 +35,8 @@ class Decide(wiring.Component):
                 #: results that delivery is done with at each port, a bit a context
                 "host_done": In(config.contexts),
                 "net_done": In(config.contexts),
+                #: contexts of which results are still to be delivered
+                "undelivered": Out(config.contexts),
                 "o": Out(stream.Signature(decided_layout(config), always_ready=True)),
                 "events": Out(data.StructLayout(dict.fromkeys(events, 1))),
             }
@@ -47,7 +49,11 @@ class Decide(wiring.Component):
         window_bits = (config.window - 1).bit_length()
 
         m.submodules.undelivered = undelivered = Undelivered(config)
-        m.d.comb += [undelivered.host_done.eq(self.host_done), undelivered.net_done.eq(self.net_done)]
+        m.d.comb += [
+            undelivered.host_done.eq(self.host_done),
+            undelivered.net_done.eq(self.net_done),
+            self.undelivered.eq(undelivered.waiting),
+        ]
 
         # the record of the packet's slot comes in with its first beat, and stands until its last
         now = Signal(screened_layout(config), reset_less=True)
@@ -71,10 +77,13 @@ class Decide(wiring.Component):
         index = header.source[: config.levels]
         screened = now.refusal == Status.OK
         full = Signal()  # this contribution is the last one
-        crowded, was_crowded = Signal(), Signal()  # its result would have no room
+        crowded = Signal()  # its result would have no room
+        was_crowded = Signal()
         in_turn = Signal()
         here = Signal()
-        accepted, up, down = Signal(), Signal(), Signal()
+        accepted = Signal()
+        up = Signal()
+        down = Signal()
         m.d.comb += [
             total.eq(geometry.leaders + geometry.children),
             me.eq(1 << index),
@@ -94,7 +103,8 @@ class Decide(wiring.Component):
         told = Cat(header.collective, header.opt_code, header.data_type, header.root, header.length)
         first_told = Cat(record.collective, record.opt_code, record.data_type, record.root, record.length)
         segment_told = Mux(record.begun, first_told, told)
-        mine, status = Signal(Status), Signal(Status)
+        mine = Signal(Status)
+        status = Signal(Status)
         m.d.comb += mine.eq(now.failing)
         with m.If((now.failing == Status.OK) & record.begun & (told != first_told)):
             m.d.comb += mine.eq(Status.MISMATCH)
@@ -129,10 +139,15 @@ class Decide(wiring.Component):
 
     def _count(self, m, now, record, done, up, down, in_turn, full, status):
         """Events, a rank later; the cause of a refusal by the slot is found there, off the path of the decision."""
-        refused, before, checked = Signal(), Signal(), Signal()
+        refused = Signal()
+        before = Signal()
+        checked = Signal()
         cause = Signal(Status)
-        late_turn, late_down, too_long = Signal(), Signal(), Signal()
-        turn, tag = Signal(32, reset_less=True), Signal(32, reset_less=True)
+        late_turn = Signal()
+        late_down = Signal()
+        too_long = Signal()
+        turn = Signal(32, reset_less=True)
+        tag = Signal(32, reset_less=True)
         m.d.sync += [
             refused.eq(done & ~now.announced & ~up & ~down),
             checked.eq(now.refusal != Status.OK),

@@ -33,7 +33,8 @@ class Join(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         inside = Signal()
-        valid, ready = Signal(), Signal()
+        valid = Signal()
+        ready = Signal()
         beat = self.payload.p
         registers = self.head.p.header.collective == Collective.REGISTER.value
         m.d.comb += [

@@ -69,7 +69,8 @@ class Screen(wiring.Component):
         found = {name: Signal(name=name) for name in checks}
         m.d.sync += [found[name].eq(check) for name, check in checks.items()]
         late = Signal(screened_layout(config), reset_less=True)
-        late_valid, late_at_host = Signal(), Signal()
+        late_valid = Signal()
+        late_at_host = Signal()
         m.d.sync += [
             late.data.eq(beat.data),
             late.first.eq(beat.first),
@@ -86,7 +87,8 @@ class Screen(wiring.Component):
 
         # rank 3: the first cause
         source = found["mac"] & found["ip"] & found["port"] & found["queue"]
-        refusal, failing = Signal(Status), Signal(Status)
+        refusal = Signal(Status)
+        failing = Signal(Status)
         with m.If(late.announced):
             m.d.comb += refusal.eq(Status.OK)
         with m.Elif(late.down & late_at_host):

@@ -15,7 +15,8 @@ __all__ = ["Undelivered"]
 
 class Undelivered(wiring.Component):
     """Counts results into delivery (``result``) and out of it at each port (``host_done``, ``net_done``: a bit a
-    context). ``at_limit`` has a bit for each context of which a window of results is undelivered at a port.
+    context). ``at_limit`` has a bit for each context of which a window of results is undelivered at a port,
+    ``waiting`` one for each that has any.
 
     Latency: 1. Throughput: 1. Ready path: always ready. Order: none. On error: none.
     """
@@ -27,6 +28,7 @@ class Undelivered(wiring.Component):
                 "host_done": In(config.contexts),
                 "net_done": In(config.contexts),
                 "at_limit": Out(config.contexts),
+                "waiting": Out(config.contexts),
             }
         )
         self._config = config
@@ -35,11 +37,15 @@ class Undelivered(wiring.Component):
         m = Module()
         window = self._config.window
         for context in range(self._config.contexts):
-            full = []
+            full, some = [], []
             for port, done in (("host", self.host_done), ("net", self.net_done)):
                 count = Signal(range(window + 2), name=f"{port}_{context}")
                 new = self.result.valid & (self.result.payload == context)
                 m.d.sync += count.eq(count + new - done[context])
                 full.append(count >= window)
-            m.d.comb += self.at_limit[context].eq(Cat(*full).any())
+                some.append(count != 0)
+            m.d.comb += [
+                self.at_limit[context].eq(Cat(*full).any()),
+                self.waiting[context].eq(Cat(*some).any()),
+            ]
         return m

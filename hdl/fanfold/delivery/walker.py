@@ -102,8 +102,11 @@ class Walker(wiring.Component):
         """
         segment = self.i.payload
         down = segment.direction == Direction.DOWN
-        arriving, new = Signal(self._job), Signal(self._job)
-        wanted, entering, arrived = Signal(), Signal(), Signal()
+        arriving = Signal(self._job)
+        new = Signal(self._job)
+        wanted = Signal()
+        entering = Signal()
+        arrived = Signal()
         passing = Signal(init=1)  # the queue is empty; it may be known a cycle late, which keeps the path short
         m.d.comb += [
             arriving.segment.eq(segment),

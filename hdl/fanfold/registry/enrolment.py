@@ -52,6 +52,8 @@ class Enrolment(wiring.Component):
                 "prepare": Out(stream.Signature(commit_layout(config))),
                 "context": Out(range(config.contexts)),
                 "state": In(ContextState),
+                #: contexts of which results of their last life are still to be delivered
+                "undelivered": In(config.contexts),
                 "change": Out(stream.Signature(change, always_ready=True)),
                 "refused": Out(data.StructLayout({status.name: 1 for status in _STATUSES})),
                 "unanswered": Out(1),
@@ -83,6 +85,7 @@ class Enrolment(wiring.Component):
             entries.read[0].address.eq(context),
         ]
 
+        leftover = self.undelivered.bit_select(context, 1)
         cause = Signal(Status)
         checked = Signal(Status)
         remote = packet.head.remote
@@ -93,7 +96,7 @@ class Enrolment(wiring.Component):
             waiting, is_open = self.state == ContextState.WAITING, self.state == ContextState.OPEN
             _first(m, cause, down_causes(known, waiting, is_open, entry, packet))
         with m.Else():
-            _first(m, cause, up_causes(config, known, entry, packet, record, same))
+            _first(m, cause, up_causes(config, known, leftover, entry, packet, record, same))
 
         # the entry with this contributor in it
         joined = Signal(entry_layout(config))

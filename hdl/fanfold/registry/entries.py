@@ -30,10 +30,11 @@ def entry_layout(config: Config) -> data.StructLayout:
     )
 
 
-def up_causes(config: Config, known, entry, packet, record, same_address) -> list[tuple[Status, Value]]:
+def up_causes(config: Config, known, leftover, entry, packet, record, same_address) -> list[tuple[Status, Value]]:
     """Causes to refuse a contributor's registration, in the order in which they apply (protocol, section 2).
 
-    ``known``: the context is not free and ``entry`` means something; ``packet`` is a beat with the head.
+    ``known``: the context is not free and ``entry`` means something; ``leftover``: it was released, and results of its
+    last life have not left yet; ``packet`` is a beat with the head.
     """
     head, header = packet.head, packet.head.header
     leader = packet.port == Port.HOST
@@ -50,7 +51,7 @@ def up_causes(config: Config, known, entry, packet, record, same_address) -> lis
     enrolled = known & (entry.enrolled.bit_select(header.source[: (config.contributors - 1).bit_length()], 1))
     return [
         (Status.BAD_LENGTH, header.length != RECORD.bytes),
-        (Status.NO_ROOM, known & (Value.cast(entry.names) != Cat(header.comm_id, header.coll_tag_high32))),
+        (Status.NO_ROOM, Mux(known, Value.cast(entry.names) != Cat(header.comm_id, header.coll_tag_high32), leftover)),
         (
             Status.TOO_LARGE,
             (record.window == 0)

@@ -53,6 +53,7 @@ class Registry(wiring.Component):
                 "net_closed": In(closed),
                 "release": In(stream.Signature(range(config.contexts))),
                 "open_contexts": Out(config.contexts),
+                "undelivered": In(config.contexts),
                 "events": Out(data.StructLayout(dict.fromkeys([*names, "opened", "closed", "unanswered"], 1))),
             }
         )
@@ -89,6 +90,7 @@ class Registry(wiring.Component):
         m.d.comb += [
             states.context.eq(enrolment.context),
             enrolment.state.eq(states.state),
+            enrolment.undelivered.eq(self.undelivered),
             lookups.open_contexts.eq(states.open_contexts),
             self.open_contexts.eq(states.open_contexts),
             self.events.opened.eq(states.opened),
