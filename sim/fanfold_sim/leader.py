@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from fanfold.codes import Collective, DataType, Direction, Operator, Status
 
-from .frames import Address, Packet, build, parse, read_total, record
+from .frames import Address, Packet, build, parse
+from .records import read_total, record
 
 __all__ = ["Answer", "Leader"]
 

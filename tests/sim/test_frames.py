@@ -9,18 +9,8 @@ from scapy.layers.l2 import Dot1Q, Ether
 
 from fanfold.codes import Collective, DataType, Direction, Operator, Status
 from fanfold.wire import COLLECTIVE, HEADER_BYTES, RECORD
-from fanfold_sim.frames import (
-    Address,
-    Packet,
-    build,
-    inspect,
-    internet_checksum,
-    parse,
-    read_record,
-    read_total,
-    record,
-    total,
-)
+from fanfold_sim.frames import Address, Packet, build, inspect, internet_checksum, parse
+from fanfold_sim.records import read_record, read_total, record, total
 
 PORT = 49169
 LEADER = Address(0x020000000001, 0x0A000001, 5001)

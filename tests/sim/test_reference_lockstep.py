@@ -9,9 +9,10 @@ import pytest
 
 from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status
 from fanfold.config import PRESETS
-from fanfold_sim.frames import Address, Packet, build, total
+from fanfold_sim.frames import Address, Packet, build
 from fanfold_sim.leader import Leader
 from fanfold_sim.nic import Departure, make_nic
+from fanfold_sim.records import total
 
 TINY = PRESETS["tiny"]
 NIC = Address(0x02000000FF00, 0x0A0000FE, TINY.udp_port)

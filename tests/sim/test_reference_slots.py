@@ -7,7 +7,8 @@ import pytest
 from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status
 from fanfold.config import PRESETS, Config
 from fanfold.control.events import EVENTS, refused
-from fanfold_sim.frames import Address, Packet, build, parse, record, total
+from fanfold_sim.frames import Address, Packet, build, parse
+from fanfold_sim.records import record, total
 from fanfold_sim.reference.core import Core
 from fanfold_sim.reference.outgoing import Envelopes
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from fanfold.codes import Collective, DataType, Operator, Port, Status
 
-from ..frames import Address, Record
+from ..frames import Address
+from ..records import Record
 
 __all__ = ["Contributor", "Entry", "Slot", "State", "same_place"]
 

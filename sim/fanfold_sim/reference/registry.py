@@ -6,7 +6,8 @@ from fanfold.codes import Collective, DataType, Direction, Operator, Port, Statu
 from fanfold.config import Config
 from fanfold.wire import RECORD, TOTAL
 
-from ..frames import Packet, Record, read_record, total
+from ..frames import Packet
+from ..records import Record, read_record, total
 from .contexts import Contributor, Entry, State, same_place
 from .outgoing import Outgoing, close_after, down_to_all, up_to_parent
 

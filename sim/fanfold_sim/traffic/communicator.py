@@ -1,92 +1,24 @@
-"""Random but lawful and unlawful traffic for one NIC, drawn from a seed: what the tests play to every maker alike.
+"""One communicator's contributors at a NIC, and its parent: what they send, right and wrong."""
 
-A script fixes the order in which packets of both ports reach the fold (between bursts of different ports it leaves the
-NIC time to be done), so that two makers that follow the protocol send the same packets in the same order.
-"""
-
-import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status
-from fanfold.config import Config
 
-from .frames import Address, Packet, build, record, total
-from .leader import Leader
-from .nic import Departure, Nic
+from ..frames import Address, Packet, build
+from ..leader import Leader
+from ..records import record, total
+from .writer import Writer
 
-__all__ = ["Arrival", "Outcome", "play", "script"]
+__all__ = ["Communicator"]
 
-#: lengths of regular frames around beat boundaries
-_REGULAR = (14, 59, 60, 63, 64, 65, 128, 200, 590)
 _TAGS = ((0x8100, 0x0064), (0x88A8, 0x2003))
 
 
-@dataclass(frozen=True)
-class Arrival:
-    """A frame for a port, not before ``cycle``."""
-
-    cycle: int
-    port: Port
-    frame: bytes
-    queue: int = 0
-    bad: bool = False
-
-
-@dataclass
-class Outcome:
-    """What a NIC made of a script: frames by port, regular ones and its own apart, and its counters."""
-
-    regular: dict[Port, list[tuple]]
-    copies: dict[Port, list[tuple]]
-    counters: dict[str, int]
-    departures: list[Departure]
-
-
-class _Writer:
-    """Writes arrivals one after another and keeps the time."""
-
-    def __init__(self, config: Config, choices: random.Random):
-        self.config = config
-        self.choices = choices
-        self.arrivals: list[Arrival] = []
-        self._cycle = 0
-        self._port = Port.HOST
-        # longer than the way through the fold and the copies of everything that a burst can complete
-        self._pause = (
-            400
-            + 30 * config.levels
-            + config.contributors * (2 * config.window) * ((128 + config.segment_bytes) // config.beat_bytes)
-        )
-
-    def put(self, port: Port, frame: bytes, queue: int = 0, bad: bool = False) -> None:
-        """The next frame: right behind the one before at the same port, after a pause at the other."""
-        if port is not self._port:
-            self.pause()
-        self._port = port
-        self._cycle += self.choices.choice((0, 0, 0, 1, 7))
-        self.arrivals.append(Arrival(self._cycle, port, frame, queue, bad))
-        self._cycle += -(-len(frame) // self.config.beat_bytes)
-
-    def pause(self) -> None:
-        """Leaves the NIC time to be done with everything."""
-        self._cycle += self._pause
-
-    def regular(self) -> None:
-        """Perhaps a frame that is none of the NIC's business."""
-        while self.choices.random() < 0.2:
-            body = self.choices.randbytes(self.choices.choice(_REGULAR))
-            port = self._port  # at the other one it would cost a pause
-            self.put(port, body, self._queue(), self.choices.random() < 0.2)
-
-    def _queue(self) -> int:
-        return self.choices.randrange(1 << self.config.queue_bits)
-
-
-class _Communicator:
+class Communicator:
     """One communicator's contributors at the NIC, and its parent."""
 
-    def __init__(self, writer: _Writer, comm_id: int, number: int):
+    def __init__(self, writer: Writer, comm_id: int, number: int):
         choices, config = writer.choices, writer.config
         self._writer, self._choices, self._config = writer, choices, config
         contributors = choices.randint(1, config.contributors)
@@ -276,38 +208,3 @@ class _Communicator:
         yield replace(good, collective=Collective.ALLREDUCE, payload=bytes(self._config.segment_bytes + 4))
         yield replace(good, root=3)
         yield replace(good, status=Status.TOO_LARGE)
-
-
-def script(config: Config, seed: int, rounds: int = 3) -> list[Arrival]:
-    """Traffic of ``rounds`` lives of a communicator, with up to two of them at a time; the same for the same seed."""
-    choices = random.Random(seed)
-    writer = _Writer(config, choices)
-    number = 0
-    for _ in range(rounds):
-        number += 2
-        comm_id = choices.randrange(0, 0xFFFF, 2)
-        pair = [_Communicator(writer, comm_id, number), _Communicator(writer, comm_id + 1, number + 1)]
-        for one in pair[: choices.randint(1, 2)]:
-            one.register()
-        for _ in range(choices.randint(1, 4)):
-            for one in pair:
-                one.segments()  # of one that is not registered: regular traffic
-        for one in pair:
-            one.segments(Collective.DEREGISTER)
-        writer.pause()
-    return writer.arrivals
-
-
-def play(nic: Nic, arrivals: list[Arrival]) -> Outcome:
-    """Plays ``arrivals`` to ``nic`` and sorts what leaves: what came in at the other port, and its own packets."""
-    for one in arrivals:
-        nic.offer(one.port, one.frame, cycle=max(one.cycle, nic.cycle), queue=one.queue, bad=one.bad)
-    departures = nic.run(arrivals[-1].cycle + 4000)
-    outcome = Outcome({port: [] for port in Port}, {port: [] for port in Port}, {}, departures)
-    offered = {(one.port, one.frame) for one in arrivals}
-    for left in departures:
-        came_in = Port.NET if left.port is Port.HOST else Port.HOST
-        kind = outcome.regular if (came_in, left.frame) in offered else outcome.copies
-        kind[left.port].append((left.frame, left.queue, left.bad))
-    outcome.counters = nic.counters()
-    return outcome
