@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import Config
 from ..results.ports import READ_LATENCY, read_signature
-from ..wire import HEADER_BYTES
+from ..wire import HEADER_BYTES, VLAN
 from .headers import packet_layout
 from .insert import untagged_layout
 
@@ -117,6 +117,12 @@ class Build(wiring.Component):
                 m.d.sync += [later.eq(step), valid.eq(step.valid)]
             held = Signal(step.shape(), name=f"read_{rank + 1}")
             m.d.comb += [held.eq(later), held.valid.eq(valid)]
+            # what the tags make of the last beat, one thing a rank
+            beat = held.beat
+            if rank == 0:
+                m.d.comb += beat.filled.eq(later.beat.frame.count + VLAN.bytes * later.beat.tags)
+            else:
+                m.d.comb += beat.over.eq(beat.frame.last & (beat.filled > self._config.beat_bytes))
             step = held
         offered = Signal(untagged_layout(self._config), reset_less=True)
         offered_valid = Signal()

@@ -16,10 +16,15 @@ _TAG_BITS = 8 * VLAN.bytes
 
 
 def untagged_layout(config: Config) -> data.StructLayout:
-    """One beat of a frame without its VLAN tags, and the tags (the same in all its beats)."""
+    """One beat of a frame without its VLAN tags, and the tags (the same in all its beats).
+
+    ``filled`` is ``frame.count`` with the bytes of the tags; ``over`` marks a last beat that they no longer fit.
+    """
     return data.StructLayout(
         {
             "frame": frame_layout(config),
+            "filled": range(config.beat_bytes + 2 * VLAN.bytes + 1),
+            "over": 1,
             "tags": range(MAX_VLAN_TAGS + 1),
             "outer": _TAG_BITS,
             "inner": _TAG_BITS,
@@ -53,14 +58,13 @@ class Insert(wiring.Component):
 
         position = Signal(range(at_beat + 2))  # beats before this one in the frame, as far as they matter
         before, here = position < at_beat, position == at_beat
-        added = Signal(range(2 * VLAN.bytes + 1))
         moved = Signal(8 * size + 2 * _TAG_BITS)  # the beat, moved up by the tags; then with what comes before it
         tags = Cat(swap(beat.outer), swap(beat.inner))
         carry = Signal(2 * _TAG_BITS, reset_less=True)  # bytes that the previous beat had no place for
         for number in range(MAX_VLAN_TAGS + 1):
             with m.If(beat.tags == number):
                 width = number * _TAG_BITS
-                m.d.comb += [added.eq(number * VLAN.bytes), moved.eq(beat.frame.data << width)]
+                m.d.comb += moved.eq(beat.frame.data << width)
                 if number:
                     with m.If(before):
                         m.d.comb += moved.eq(beat.frame.data)
@@ -74,16 +78,12 @@ class Insert(wiring.Component):
         rest = Signal()
         rest_count = Signal(range(2 * VLAN.bytes + 1), reset_less=True)
         rest_queue = Signal(self._config.queue_bits, reset_less=True)
-        count = Signal(range(size + 2 * VLAN.bytes + 1))
-        over = Signal()
         m.d.comb += [
-            count.eq(beat.frame.count + added),
-            over.eq(beat.frame.last & (count > size)),
             self.i.ready.eq(self.o.ready & ~rest),
             self.o.valid.eq(self.i.valid | rest),
             self.o.payload.data.eq(moved),
-            self.o.payload.count.eq(Mux(beat.frame.last & ~over, count, size)),
-            self.o.payload.last.eq(beat.frame.last & ~over),
+            self.o.payload.count.eq(Mux(beat.frame.last & ~beat.over, beat.filled, size)),
+            self.o.payload.last.eq(beat.frame.last & ~beat.over),
             self.o.payload.queue.eq(beat.frame.queue),
         ]
         with m.If(rest):
@@ -97,8 +97,8 @@ class Insert(wiring.Component):
             m.d.sync += rest.eq(0)
             with m.If(self.i.valid & ~rest):
                 m.d.sync += [
-                    rest.eq(over),
-                    rest_count.eq(count - size),
+                    rest.eq(beat.over),
+                    rest_count.eq(beat.filled - size),
                     rest_queue.eq(beat.frame.queue),
                     carry.eq(moved[8 * size :]),
                 ]

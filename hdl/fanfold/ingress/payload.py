@@ -57,12 +57,13 @@ class Payload(wiring.Component):
         even = Signal(reset_less=True)  # ... and one of them is too many, for the length is a multiple of a beat
         no_more = Signal(reset_less=True)  # the next one is the last; then ``more`` has no meaning
         tail = Signal(range(width + 1), reset_less=True)  # bytes of the last one
-        in_tail = Signal(width, reset_less=True)  # one bit for each of them
+        whole_tail = Signal(reset_less=True)  # they are a whole beat
+        in_tail = Signal(width, reset_less=True)  # one bit for each of them, where they are not
         checked = Signal(reset_less=True)
         was_cut = Signal(reset_less=True)
         moves, last, cut = Signal(), Signal(), Signal()
         m.d.comb += [
-            moves.eq(is_open & self.i.valid & (aligned.beat | aligned.end)),
+            moves.eq(is_open & self.i.valid),
             last.eq(aligned.end | aligned.closes | no_more),
             cut.eq(~no_more | (aligned.available < tail)),
             self.o.valid.eq(moves & self.candidate),
@@ -79,7 +80,6 @@ class Payload(wiring.Component):
             bits = width.bit_length() - 1
             beats, rest = header.length[bits:], header.length[:bits]
             no_rest = rest == 0
-            whole_bytes = [(1 << count) - 1 for count in range(width)]
             all_of_it = no_rest & (beats != 0)  # the last beat is a whole one
             m.d.sync += [
                 is_open.eq(1),
@@ -88,7 +88,8 @@ class Payload(wiring.Component):
                 even.eq(no_rest),
                 no_more.eq((beats == 0) | (no_rest & (beats == 1))),
                 tail.eq(Cat(rest, all_of_it)),
-                in_tail.eq(table(rest, whole_bytes, width) | all_of_it.replicate(width)),
+                whole_tail.eq(all_of_it),
+                in_tail.eq(table(rest, [(1 << count) - 1 for count in range(width)], width)),
                 checked.eq(udp.checksum != 0),
             ]
 
@@ -103,7 +104,7 @@ class Payload(wiring.Component):
         header_sums = partial_sums(m, once, "header_sum")
         masked = Signal(8 * width, reset_less=True)
         for byte in range(width):
-            counts = moves & (~no_more | in_tail[byte])
+            counts = moves & (~no_more | whole_tail | in_tail[byte])
             m.d.sync += masked[8 * byte : 8 * byte + 8].eq(Mux(counts, aligned.data[8 * byte : 8 * byte + 8], 0))
         done, at_once, bad_or_cut = Signal(), Signal(), Signal()
         busy = Signal()  # an earlier packet waits
