@@ -117,13 +117,13 @@ class Parse(wiring.Component):
         is_tag = [Cat(kind == protocol for protocol in TAG_PROTOCOLS).any() for kind in kinds[:2]]
         behind = Cat(~is_tag[0], is_tag[0] & ~is_tag[1], is_tag[0] & is_tag[1])
         has_tags = Signal(3, reset_less=True)  # one bit a number of tags
-        ipv4 = Signal(reset_less=True)
+        is_ipv4 = Signal(3, reset_less=True)  # ... with which it is IPv4
         ip_words = [Signal(4, name=f"ip_words_{count}", reset_less=True) for count in range(3)]
-        is_ipv4 = [
+        ip_kinds = [
             (kind == ETHERTYPE_IPV4) & (first[4:] == 4) & (first[:4] >= _IP_WORDS)
             for kind, first in zip(kinds, firsts, strict=True)
         ]
-        m.d.sync += [has_tags.eq(behind), ipv4.eq((behind & Cat(*is_ipv4)).any())]
+        m.d.sync += [has_tags.eq(behind), is_ipv4.eq(behind & Cat(*ip_kinds))]
         m.d.sync += [words.eq(first[:4]) for words, first in zip(ip_words, firsts, strict=True)]
 
         # second rank: what follows; what is no IPv4 ends as soon as that is known
@@ -137,8 +137,9 @@ class Parse(wiring.Component):
 
         ends = Signal(range(_INDEX_STOP + 1), init=decided, reset_less=True)
         held = Signal(MAX_SKIPPED_WORDS, reset_less=True)  # which words behind the fixed IP header are options
-        found, found_ends, at_once = Signal.like(held), Signal.like(ends), Signal()
+        found, found_ends, at_once, ipv4 = Signal.like(held), Signal.like(ends), Signal(), Signal()
         m.d.comb += [
+            ipv4.eq(is_ipv4.any()),
             found.eq(follows(lambda skip, tags: (1 << skip) - (1 << tags), len(held))),
             found_ends.eq(follows(lambda skip, _: (HEADER_BYTES + 4 * skip - 1) // width, len(ends))),
             at_once.eq(~ipv4 | (found_ends == decided)),
