@@ -38,7 +38,9 @@ def measure(part: str, beat_bytes: int, folder: Path, *, seed: int | None) -> Us
     component: wiring.Component = PARTS[part](configuration(beat_bytes))
     name = f"{part}_{beat_bytes}"
     synthesised = synthesise(component, name, folder)
-    return synthesised if seed is None else place_and_route(name, folder, seed=seed)
+    if seed is None:
+        return synthesised
+    return place_and_route(name, folder, seed=seed, quick=part == "engine")
 
 
 def figures(part: str, beat_bytes: int, usage: Usage) -> list[Figure]:
