@@ -122,7 +122,7 @@ class Build(wiring.Component):
             if rank == 0:
                 m.d.comb += beat.filled.eq(later.beat.frame.count + VLAN.bytes * later.beat.tags)
             else:
-                m.d.comb += beat.over.eq(beat.frame.last & (beat.filled > self._config.beat_bytes))
+                m.d.comb += beat.over.eq(later.beat.frame.last & (later.beat.filled > self._config.beat_bytes))
             step = held
         offered = Signal(untagged_layout(self._config), reset_less=True)
         offered_valid = Signal()
