@@ -102,7 +102,7 @@ class Parse(wiring.Component):
         m.d.sync += [self.o.valid.eq(valid), out.beat.eq(beat), out.first.eq(index == 0)]
         m.d.comb += self.o.payload.eq(out)
         self._locate(m, out, beat, index, deciding)
-        self._gather(m, beat, index, valid)
+        self._gather(m, beat, index, valid, out.early.tags)
         return m
 
     def _locate(self, m, out, beat, index, deciding):
@@ -166,7 +166,7 @@ class Parse(wiring.Component):
                     inside.append((index == at_beat) & (found if at_beat == decided else held)[number // 2])
             m.d.sync += out.options[place].eq(Cat(*inside).any())
 
-    def _gather(self, m, beat, index, valid):
+    def _gather(self, m, beat, index, valid, tags):
         """The first beats are kept; the one that leaves is among them."""
         width = self._config.beat_bytes
         parts = []
@@ -181,7 +181,7 @@ class Parse(wiring.Component):
             early.outer.eq(kept[8 * _WINDOW_AT :]),
             early.inner.eq(kept[8 * (_WINDOW_AT + VLAN.bytes) :]),
         ]
-        with m.Switch(early.tags):
+        with m.Switch(tags):
             for count in range(3):
                 with m.Case(count):
                     m.d.comb += early.ip.eq(kept[8 * ETHERNET.bytes + 32 * count :])

@@ -106,7 +106,7 @@ class Verdict(wiring.Component):
         valid, formed, passed, matched = Signal(), Signal(), Signal(), Signal()
         candidate, registration = Signal(), Signal(reset_less=True)
         late_head = Signal.like(head)
-        verdict = Signal(self.o.payload.shape())
+        found = Signal(self.o.payload.shape())
         verdict_head = Signal.like(head)
         m.d.sync += [
             valid.eq(decided),
@@ -115,15 +115,15 @@ class Verdict(wiring.Component):
             registration.eq(held["registration"]),
             late_head.eq(head),
             self.o.valid.eq(valid),
-            verdict.tagged.eq(passed & matched),
-            verdict.candidate.eq(candidate),
-            verdict.unmatched.eq(passed & ~matched),
+            found.tagged.eq(passed & matched),
+            found.candidate.eq(candidate),
+            found.unmatched.eq(passed & ~matched),
             verdict_head.eq(late_head),
         ]
         m.d.comb += [
             matched.eq(registration | self.lookup.response.payload.open),
             passed.eq(formed & correct(self.ip_sum)),
-            self.o.payload.eq(verdict),
+            self.o.payload.eq(found),
             self.o.payload.head.eq(verdict_head),
         ]
         return m
