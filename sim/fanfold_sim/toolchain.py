@@ -35,6 +35,7 @@ VERILATOR_ALLOWED = {
     "WIDTHEXPAND": "constants are written as wide as their value, and extended by the language's rules",
     "WIDTHTRUNC": "sums are one bit wider than the register that takes them, which counts modulo",
     "CMPCONST": "a limit of the configuration can be the most that its width holds, so a comparison is always true",
+    "UNSIGNED": "a limit can be 0 as well: a comparison with it is then always false",
     "CASEOVERLAP": "selections by priority are written as overlapping cases, of which the first counts",
 }
 
