@@ -5,6 +5,7 @@
 #   make bench    the figures: beats per cycle, latencies, simulation speed; also build/bench.json
 #   make waves    a small readable waveform, with a save file for GTKWave
 #   make formal   proofs
+#   make soak     the long tests: all beat widths in all tools, more random traffic
 #   make fpga     size and clock on an FPGA, by open tools
 #   make clean    remove what was built; the environment stays (`make distclean` removes it too)
 
@@ -16,7 +17,7 @@ FANFOLD := $(BIN)/fanfold
 PYTEST  := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint bench waves formal fpga clean distclean
+.PHONY: help sim test lint bench waves formal soak fpga clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -61,6 +62,9 @@ waves: $(TESTING)
 
 formal: $(TESTING) $(VENV)/.installed-formal
 	@$(PYTEST) -q tests/formal
+
+soak: $(TESTING)
+	@$(PYTEST) -q -m long
 
 fpga: $(TESTING) $(VENV)/.installed-fpga
 	@$(FANFOLD) fpga
