@@ -23,8 +23,9 @@ def add_parser(subparsers) -> None:
         "fpga",
         help="measure size and clock on an FPGA, by open tools",
         description="Synthesises and routes parts of the NIC, with 4 contributors, for an LFE5UM5G-85F of speed grade "
-        "8. A part at 8-byte beats takes one or two minutes, the engine far longer, an hour at most; at 64-byte beats a "
-        "part takes up to a quarter of an hour, and an engine about fills the device. Figures are the tools' estimates.",
+        "8. A part at 8-byte beats takes one or two minutes, the engine far longer, an hour at most; at 64-byte beats "
+        "a part takes up to a quarter of an hour, and an engine about fills the device. Figures are the tools' "
+        "estimates.",
     )
     parser.add_argument("--part", action="append", metavar="PART", help=f"only {', '.join(PARTS)}; may be repeated")
     parser.add_argument(
