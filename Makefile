@@ -47,7 +47,7 @@ sim: $(TESTING)
 
 test: lint $(TESTING)
 	@command -v iverilog >/dev/null || echo "No Icarus Verilog here: the testbenches run on Verilator only."
-	@$(PYTEST) -q -m "not long"
+	@$(PYTEST) -q -m "not long" -n 2 --dist loadfile
 
 lint: $(TESTING)
 	@$(BIN)/ruff check .
