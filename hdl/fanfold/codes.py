@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
     from amaranth.lib import enum
 
-__all__ = ["Collective", "DataType", "Direction", "Operator", "Port", "Status", "known"]
+__all__ = ["Collective", "DataType", "Direction", "Operator", "Port", "Status", "defined", "known"]
 
 
 class Collective(enum.Enum, shape=8):  # type: ignore[call-arg]
@@ -48,7 +48,12 @@ class Operator(enum.Enum, shape=8):  # type: ignore[call-arg]
 
 
 class DataType(enum.Enum, shape=8):  # type: ignore[call-arg]
-    """Element types. Elements are packed and little-endian in the payload."""
+    """Element types. Elements are packed and little-endian in the payload.
+
+    The last three are pairs of a value and its index, for MINLOC and MAXLOC: the value first, the index behind it, as
+    MPI_FLOAT_INT, MPI_2INT and MPI_DOUBLE_INT lie in memory (MPI 4.1, section 6.9.4). The last takes 16 bytes: four of
+    padding follow its index, as in a C structure.
+    """
 
     INT8 = 0
     INT16 = 1
@@ -71,8 +76,31 @@ class DataType(enum.Enum, shape=8):  # type: ignore[call-arg]
         """Bytes one element takes in the payload."""
         return _ELEMENT_BYTES[self.value]
 
+    @property
+    def floating(self) -> bool:
+        """Whether an element is a floating-point number."""
+        return DataType.FLOAT16.value <= self.value <= DataType.FLOAT64.value
 
-_ELEMENT_BYTES = (1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 8, 12)
+    @property
+    def pair(self) -> bool:
+        """Whether an element is a value with its index."""
+        return self.value >= DataType.FLOAT32_INT32.value
+
+
+_ELEMENT_BYTES = (1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 8, 16)
+
+_ON_PAIRS = (Operator.MINLOC, Operator.MAXLOC)
+_ON_NUMBERS = (Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX)
+
+
+def defined(operator: Operator, data_type: DataType) -> bool:
+    """Whether MPI defines ``operator`` for elements of ``data_type`` (MPI 4.1, section 6.9.2).
+
+    Pairs have MINLOC and MAXLOC, and nothing else has; logical and bitwise operators are for integers.
+    """
+    if data_type.pair or operator in _ON_PAIRS:
+        return data_type.pair and operator in _ON_PAIRS
+    return operator in _ON_NUMBERS or not data_type.floating
 
 
 class Status(enum.Enum, shape=16):  # type: ignore[call-arg]

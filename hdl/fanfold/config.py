@@ -6,13 +6,13 @@ is sized by hand twice.
 
 from dataclasses import asdict, dataclass, fields
 
-from .codes import DataType, Operator
+from .codes import DataType, Operator, defined
 
-__all__ = ["BUILT_OPERATORS", "BUILT_TYPES", "PRESETS", "Config"]
+__all__ = ["DEFAULT_OPERATORS", "DEFAULT_TYPES", "PRESETS", "Config"]
 
-#: operators and types that the fold's arithmetic implements
-BUILT_OPERATORS = (Operator.SUM, Operator.MIN, Operator.MAX)
-BUILT_TYPES = (DataType.INT32, DataType.UINT32, DataType.FLOAT32)
+#: what an instance has unless it is told: all but what takes multipliers, and 64-bit floating point
+DEFAULT_OPERATORS = (Operator.SUM, Operator.MIN, Operator.MAX)
+DEFAULT_TYPES = (DataType.INT32, DataType.UINT32, DataType.FLOAT32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +33,10 @@ class Config:
     #: payload bytes of one segment at most: a multiple of 64, 128 to 8192
     segment_bytes: int = 1024
     #: reduction operators of this instance
-    operators: tuple[Operator, ...] = BUILT_OPERATORS
+    operators: tuple[Operator, ...] = DEFAULT_OPERATORS
     #: element types of this instance
-    types: tuple[DataType, ...] = BUILT_TYPES
-    #: pipeline registers of the floating-point adder: 3 to 9
+    types: tuple[DataType, ...] = DEFAULT_TYPES
+    #: pipeline registers of the floating-point adder: 3 to 10
     adder_stages: int = 8
     #: width in bits of the host queue number (tid/tdest): 1 to 16
     queue_bits: int = 8
@@ -51,9 +51,11 @@ class Config:
         self._between("segment_bytes", 128, 8192)
         if self.segment_bytes % 64:
             raise ValueError(f"segment_bytes is {self.segment_bytes}: it must be a multiple of 64")
-        self._some_of("operators", BUILT_OPERATORS)
-        self._some_of("types", BUILT_TYPES)
-        self._between("adder_stages", 3, 9)
+        self._some_of("operators", Operator)
+        self._some_of("types", DataType)
+        self._have_use("operators", lambda operator: any(defined(operator, each) for each in self.types))
+        self._have_use("types", lambda data_type: any(defined(each, data_type) for each in self.operators))
+        self._between("adder_stages", 3, 10)
         self._between("queue_bits", 1, 16)
         self._between("udp_port", 1, 65535)
 
@@ -79,10 +81,25 @@ class Config:
         if not chosen:
             raise ValueError(f"{name} is empty: choose at least one of {names}")
         for member in chosen:
-            if member not in allowed:
+            if member not in tuple(allowed):
                 raise ValueError(f"{name} has {member!r}: it must be one of {names}")
         if len(set(chosen)) != len(chosen):
             raise ValueError(f"{name} names one of its members twice")
+
+    def _have_use(self, name, useful):
+        for member in getattr(self, name):
+            if not useful(member):
+                other = "types" if name == "operators" else "operators"
+                given = ", ".join(each.name.lower() for each in getattr(self, other))
+                raise ValueError(
+                    f"{name} has {member.name.lower()}: it is not defined with any of the {other} ({given}); leave it "
+                    f"out, or add one that it goes with"
+                )
+
+    @property
+    def pairs(self) -> tuple[tuple[Operator, DataType], ...]:
+        """What this instance folds: its operators with its types, where they go together."""
+        return tuple((operator, each) for operator in self.operators for each in self.types if defined(operator, each))
 
     @property
     def levels(self) -> int:

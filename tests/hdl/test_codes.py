@@ -7,7 +7,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status, known
+from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status, defined, known
 from fanfold_sim.bench import cycle, run
 
 #: in the order of their numbers from 0
@@ -33,7 +33,20 @@ def test_the_numbers_stay(members):
 
 @pytest.mark.parametrize("kind", DataType, ids=lambda kind: kind.name.lower())
 def test_an_element_takes_the_bytes_that_its_name_says(kind):
-    assert 8 * kind.element_bytes == sum(int(bits) for bits in re.findall(r"\d+", kind.name))
+    bits = [int(each) for each in re.findall(r"\d+", kind.name)]
+    # a structure in C is padded to a multiple of its largest member
+    assert 8 * kind.element_bytes == -(-sum(bits) // max(bits)) * max(bits)
+    assert kind.pair == (len(bits) == 2)
+    assert kind.floating == (kind.name.startswith(("FLOAT", "BFLOAT")) and not kind.pair)
+
+
+def test_what_mpi_defines():
+    """MPI 4.1, section 6.9.2: logical and bitwise operators take integers, MINLOC and MAXLOC take pairs alone."""
+    numbers = {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX}
+    located = {Operator.MINLOC, Operator.MAXLOC}
+    for kind in DataType:
+        expected = located if kind.pair else numbers if kind.floating else set(Operator) - located
+        assert {operator for operator in Operator if defined(operator, kind)} == expected
 
 
 class Known(wiring.Component):

@@ -21,11 +21,16 @@ from fanfold.config import PRESETS, Config
         ("window", 128, "window is 128"),
         ("segment_bytes", 160, "segment_bytes is 160: it must be a multiple of 64"),
         ("segment_bytes", 64, "segment_bytes is 64"),
-        ("operators", (), "operators is empty: choose at least one of sum, min, max"),
-        ("operators", (Operator.PROD,), "operators has .*PROD"),
-        ("types", (DataType.FLOAT64,), "types has .*FLOAT64"),
+        ("operators", (), "operators is empty: choose at least one of sum, prod, min, max"),
+        ("operators", ("sum",), "operators has 'sum': it must be one of sum, prod, min"),
+        (
+            "operators",
+            (Operator.SUM, Operator.MINLOC),
+            r"operators has minloc: .* any of the types \(int32, uint32, float32\)",
+        ),
+        ("types", (DataType.INT32, DataType.FLOAT64_INT32), "types has float64_int32: it is not defined with any"),
         ("types", (DataType.INT32, DataType.INT32), "types names one of its members twice"),
-        ("adder_stages", 2, "adder_stages is 2"),
+        ("adder_stages", 2, "adder_stages is 2: it must be a whole number from 3 to 10"),
         ("queue_bits", 0, "queue_bits is 0"),
         ("udp_port", 65536, "udp_port is 65536"),
     ],
@@ -69,7 +74,7 @@ def test_element_sizes():
     assert {each.name: each.element_bytes for each in DataType} == {
         "INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "UINT8": 1, "UINT16": 2, "UINT32": 4, "UINT64": 8,
         "FLOAT16": 2, "BFLOAT16": 2, "FLOAT32": 4, "FLOAT64": 8,
-        "FLOAT32_INT32": 8, "INT32_INT32": 8, "FLOAT64_INT32": 12,
+        "FLOAT32_INT32": 8, "INT32_INT32": 8, "FLOAT64_INT32": 16,
     }  # fmt: skip
 
 

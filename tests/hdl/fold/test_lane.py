@@ -6,7 +6,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from fanfold.codes import DataType, Operator
-from fanfold.config import BUILT_OPERATORS, BUILT_TYPES, Config
+from fanfold.config import DEFAULT_OPERATORS, DEFAULT_TYPES, Config
 from fanfold.fold.lane import Lane
 from fanfold_sim.reference.arithmetic import combine
 
@@ -14,7 +14,7 @@ CORNERS = (0, 1, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0x3F800000, 0xB
            0x7FC00000, 0xFFC00001, 0x7F800001, 0x00800000, 0x807FFFFF)  # fmt: skip
 
 
-def lane_config(operators=BUILT_OPERATORS, types=BUILT_TYPES, stages=8) -> Config:
+def lane_config(operators=DEFAULT_OPERATORS, types=DEFAULT_TYPES, stages=8) -> Config:
     return Config(beat_bytes=8, contributors=2, operators=operators, types=types, adder_stages=stages)
 
 
@@ -48,8 +48,8 @@ def check(dut: Lane, cases: list[tuple]):
 def test_corners():
     pairs = [(a, b) for a in CORNERS for b in CORNERS]
     cases = []
-    for operator in BUILT_OPERATORS:
-        for data_type in BUILT_TYPES:
+    for operator in DEFAULT_OPERATORS:
+        for data_type in DEFAULT_TYPES:
             for low, high in zip(pairs, reversed(pairs), strict=True):
                 cases.append((operator, data_type, 1, high[0] << 32 | low[0], high[1] << 32 | low[1]))
     check(Lane(lane_config()), cases)
@@ -58,14 +58,14 @@ def test_corners():
 @pytest.mark.parametrize(
     "operators, types, stages, latency",
     [
-        (BUILT_OPERATORS, BUILT_TYPES, 8, 8),
-        (BUILT_OPERATORS, BUILT_TYPES, 3, 3),
-        (BUILT_OPERATORS, BUILT_TYPES, 4, 4),
-        ((Operator.SUM,), BUILT_TYPES, 8, 8),
+        (DEFAULT_OPERATORS, DEFAULT_TYPES, 8, 8),
+        (DEFAULT_OPERATORS, DEFAULT_TYPES, 3, 3),
+        (DEFAULT_OPERATORS, DEFAULT_TYPES, 4, 4),
+        ((Operator.SUM,), DEFAULT_TYPES, 8, 8),
         ((Operator.SUM,), (DataType.FLOAT32,), 5, 5),
-        ((Operator.MIN, Operator.MAX), BUILT_TYPES, 8, 2),
+        ((Operator.MIN, Operator.MAX), DEFAULT_TYPES, 8, 2),
         ((Operator.MAX,), (DataType.UINT32,), 8, 2),
-        (BUILT_OPERATORS, (DataType.INT32, DataType.UINT32), 8, 2),
+        (DEFAULT_OPERATORS, (DataType.INT32, DataType.UINT32), 8, 2),
         ((Operator.SUM,), (DataType.INT32,), 8, 2),
     ],
 )
