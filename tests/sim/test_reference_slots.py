@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status
+from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status, defined
 from fanfold.config import PRESETS, Config
 from fanfold.control.events import EVENTS, refused
 from fanfold_sim.frames import Address, Packet, build, parse
@@ -150,6 +150,7 @@ def test_a_deregistration_that_fails_leaves_the_context_open():
         (contribution(collective=77), Status.UNSUPPORTED),
         (contribution(opt_code=Operator.PROD), Status.UNSUPPORTED),
         (contribution(opt_code=99), Status.UNSUPPORTED),
+        (contribution(opt_code=Operator.MINLOC), Status.UNSUPPORTED),
         (contribution(data_type=DataType.FLOAT64), Status.UNSUPPORTED),
         (contribution(data_type=99, payload=bytes(7)), Status.UNSUPPORTED),
         (contribution(payload=bytes(132)), Status.BAD_LENGTH),
@@ -201,6 +202,24 @@ def test_an_instance_may_have_fewer_operators():
     core = opened(dataclasses.replace(TINY, operators=(Operator.MAX,)))
     copies = complete(core, *(contribution(index) for index in range(3)))
     assert [copy.status for copy in copies] == [Status.UNSUPPORTED] * 3
+
+
+@pytest.mark.parametrize("kind", [*DataType, 15, 255], ids=str)
+def test_a_pair_that_is_not_defined_fails_the_segment(kind):
+    """Even where the instance has both, for they go with others; 48 bytes are a whole number of any type's elements."""
+    core = opened(dataclasses.replace(TINY, operators=tuple(Operator), types=tuple(DataType)))
+    tag = FIRST
+    for operator in (*Operator, 12, 255):
+        codes = dict(opt_code=operator, data_type=kind, coll_tag=tag, payload=bytes(48))
+        assert take(core, Port.HOST, contribution(0, **codes)) == []
+        slot = core.entry(1).slots[tag % TINY.window]
+        known = isinstance(operator, Operator) and isinstance(kind, DataType)
+        assert slot.status is (Status.OK if known and defined(operator, kind) else Status.UNSUPPORTED)
+        # the others' statuses come later, and do not count
+        copies = [take(core, port, contribution(index, **codes, status=Status.MISMATCH))
+                  for port, index in ((Port.HOST, 1), (Port.NET, 2))][-1]  # fmt: skip
+        assert len(copies) == 3
+        tag = (tag + 1) % (1 << 32)
 
 
 # ------------------------------------------------------------------------------------------------ results from a parent

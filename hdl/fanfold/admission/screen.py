@@ -9,6 +9,7 @@ from ..config import Config
 from ..registry.ports import screen_signature
 from ..wire import FLAGS, tagged_layout
 from .layouts import screened_layout
+from .reductions import foldable, part_of_element, small
 
 __all__ = ["Screen"]
 
@@ -61,9 +62,11 @@ class Screen(wiring.Component):
             "queue": down | (remote.queue == answer.member.queue),
             "child_of_parent": ~geometry.root,
             "too_long": header.length > config.segment_bytes,
-            "no_whole": self._part_of_element(header),
-            "supported": self._supported(header),
+            "no_whole": part_of_element(config, header.data_type, header.length),
+            "small": small(header.opt_code) & small(header.data_type),
+            "foldable": foldable(config, header.opt_code, header.data_type),
             "reduces": header.collective == Collective.ALLREDUCE.value,
+            "synchronises": known(header.collective, (Collective.BARRIER, Collective.DEREGISTER)),
             "reported": header.status != 0,
         }
         found = {name: Signal(name=name) for name in checks}
@@ -87,6 +90,8 @@ class Screen(wiring.Component):
 
         # rank 3: the first cause
         source = found["mac"] & found["ip"] & found["port"] & found["queue"]
+        supported = Signal()
+        m.d.comb += supported.eq(Mux(found["reduces"], found["small"] & found["foldable"], found["synchronises"]))
         refusal = Signal(Status)
         failing = Signal(Status)
         with m.If(late.announced):
@@ -102,7 +107,7 @@ class Screen(wiring.Component):
 
         with m.If(found["reported"]):
             m.d.comb += Value.cast(failing).eq(late.header.status)
-        with m.Elif(~found["supported"]):
+        with m.Elif(~supported):
             m.d.comb += failing.eq(Status.UNSUPPORTED)
         with m.Elif(Mux(found["reduces"], found["too_long"] | found["no_whole"], late.header.length != 0)):
             m.d.comb += failing.eq(Status.BAD_LENGTH)
@@ -113,21 +118,3 @@ class Screen(wiring.Component):
             self.o.p.too_long.eq(found["too_long"]),
         ]
         return m
-
-    def _supported(self, header):
-        """Whether this instance folds the collective, and with this operator and type where it reduces."""
-        config = self._config
-        reduces = known(header.opt_code, config.operators) & known(header.data_type, config.types)
-        return (
-            (header.collective == Collective.BARRIER.value)
-            | (header.collective == Collective.DEREGISTER.value)
-            | ((header.collective == Collective.ALLREDUCE.value) & reduces)
-        )
-
-    def _part_of_element(self, header):
-        """Whether the length is no whole number of elements; every built type has a power of two bytes."""
-        broken = 0
-        for data_type in self._config.types:
-            mask = data_type.element_bytes - 1
-            broken = broken | ((header.data_type == data_type.value) & (header.length & mask).any())
-        return broken

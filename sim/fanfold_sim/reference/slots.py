@@ -23,6 +23,7 @@ class SlotRules:
 
     def __init__(self, config: Config):
         self._config = config
+        self._pairs = frozenset(config.pairs)
         self.folded = 0
         self.failed = 0
 
@@ -78,7 +79,7 @@ class SlotRules:
         if packet.collective not in _COLLECTIVES:
             return Status.UNSUPPORTED
         if reducing:
-            if packet.opt_code not in self._config.operators or packet.data_type not in self._config.types:
+            if (packet.opt_code, packet.data_type) not in self._pairs:
                 return Status.UNSUPPORTED
             assert isinstance(packet.data_type, DataType)
             if length > self._config.segment_bytes or length % packet.data_type.element_bytes:
