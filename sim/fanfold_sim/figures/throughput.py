@@ -115,13 +115,13 @@ def _ingress(config: Config, choices: random.Random) -> float:
 
 
 def _fold(config: Config, choices: random.Random) -> float:
-    """Contributions of four, of all lengths and operators, each segment as soon as the one before is in."""
+    """Contributions of four, of all lengths, operators and types, each segment as soon as the one before is in."""
     items: list[dict] = []
     results = 0
     slot = 0
     while len(items) < 500:
         length = choices.randint(1, config.segment_beats)
-        operator, data_type = choices.choice(config.operators), choices.choice(config.types)
+        operator, data_type = choices.choice(config.pairs)
         order = [0, 1, 2, 3]
         choices.shuffle(order)
         present: set[int] = set()

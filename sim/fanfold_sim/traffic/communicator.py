@@ -8,6 +8,7 @@ from fanfold.codes import Collective, DataType, Direction, Operator, Port, Statu
 from ..frames import Address, Packet, build
 from ..leader import Leader
 from ..records import record, total
+from .payloads import corner_payload
 from .writer import Writer
 
 __all__ = ["Communicator"]
@@ -144,7 +145,7 @@ class Communicator:
         self._writer.pause()
         if self._parent:
             for number, shape in enumerate(shapes):
-                fields = {**shape, "payload": choices.randbytes(len(shape["payload"]))}
+                fields = self._filled(shape)
                 if collective is None and choices.random() < 0.1:
                     fields |= {"status": Status.MISMATCH, "payload": b""}
                 answer = self._answer(self._members[0], first + number, **fields)
@@ -157,19 +158,28 @@ class Communicator:
         choices, config = self._choices, self._config
         if collective or choices.random() < 0.2:
             return {"collective": collective or Collective.BARRIER, "payload": b""}
-        length = choices.choice((4, 8, 12, 60, 64, 68, config.segment_bytes - 4, config.segment_bytes))
+        operator, data_type = choices.choice(config.pairs)
+        length = choices.choice((0, 1, 2, 4, 8, 12, 60, 64, 68, 120, config.segment_bytes - 4, config.segment_bytes))
+        if choices.random() < 0.9:
+            length = max(length - length % data_type.element_bytes, data_type.element_bytes if length else 0)
+        if choices.random() < 0.1:
+            operator, data_type = choices.choice(list(Operator)), choices.choice(list(DataType))
         return {
             "collective": Collective.ALLREDUCE,
-            "opt_code": choices.choice(config.operators),
-            "data_type": choices.choice(config.types),
+            "opt_code": operator,
+            "data_type": data_type,
             "payload": bytes(min(length, config.segment_bytes)),
         }
+
+    def _filled(self, shape: dict) -> dict:
+        """A segment's fields with a payload of one contributor."""
+        payload = corner_payload(self._choices, shape.get("data_type", DataType.UINT8), len(shape["payload"]))
+        return {**shape, "payload": payload}
 
     def _contribute(self, member: Leader, shape: dict, lawful: bool) -> None:
         """One contribution, perhaps a faulty one, among packets that must change nothing."""
         choices = self._choices
-        fields = {**shape, "payload": choices.randbytes(len(shape["payload"]))}
-        good = member.packet(**fields, udp_checksum=choices.choice((None, "correct")))
+        good = member.packet(**self._filled(shape), udp_checksum=choices.choice((None, "correct")))
         self._writer.regular()
         for noise in self._noise(good):
             if choices.random() < 0.04:
@@ -200,11 +210,15 @@ class Communicator:
         yield replace(good, version=2)
 
     def _faulty(self, good: Packet) -> Iterator[Packet]:
-        """Contributions that fail their segment."""
-        yield replace(good, opt_code=Operator.PROD)
-        yield replace(good, data_type=200)
+        """Contributions that fail by themselves, or are unlike the others'."""
+        yield replace(good, opt_code=self._another(good.opt_code, [*Operator, 12, 255]))
+        yield replace(good, data_type=self._another(good.data_type, [*DataType, 15, 200]))
         yield replace(good, collective=Collective.ALLTOALL)
         yield replace(good, collective=Collective.ALLREDUCE, payload=good.payload[:-1] or b"abc")
         yield replace(good, collective=Collective.ALLREDUCE, payload=bytes(self._config.segment_bytes + 4))
         yield replace(good, root=3)
         yield replace(good, status=Status.TOO_LARGE)
+
+    def _another(self, code, codes):
+        """One of ``codes`` that is not ``code``."""
+        return self._choices.choice([each for each in codes if each != code])
