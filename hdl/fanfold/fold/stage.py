@@ -6,8 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..codes import DataType, Operator
 from ..config import Config
-from .element import element_latency
-from .lane import LANE_BYTES, Lane
+from .lane import LANE_BYTES, Lane, lane_latency, splits_pairs
 
 __all__ = ["Stage", "level_layout", "stage_latency"]
 
@@ -17,7 +16,7 @@ _READ = 3
 
 def stage_latency(config: Config) -> int:
     """Cycles from a beat into a stage to the beat out."""
-    return _READ + element_latency(config)
+    return _READ + lane_latency(config)
 
 
 def level_layout(config: Config, level: int) -> data.StructLayout:
@@ -111,20 +110,21 @@ class Stage(wiring.Component):
         valid = _delayed(m, valid, _READ - 1, "valid", reset=True)
 
         # what the lanes are to do: from registers of its own for each
-        lanes = config.beat_bytes // LANE_BYTES
-        orders = _copied(m, Cat(beat.operator, beat.type, beat.combine[0]), lanes, _READ, "order")
-        combined = []
-        for index, order in enumerate(orders):
-            m.submodules[f"lane_{index}"] = lane = Lane(config)
+        order = Cat(beat.operator, beat.type, beat.combine[0])
+        orders = _copied(m, order, config.beat_bytes // LANE_BYTES, _READ, "order")
+        lanes = [Lane(config) for _ in orders]
+        for index, (lane, order) in enumerate(zip(lanes, orders, strict=True)):
+            m.submodules[f"lane_{index}"] = lane
             m.d.comb += [
                 lane.a.eq(operand.word_select(index, 8 * LANE_BYTES)),
                 lane.b.eq(stored.word_select(index, 8 * LANE_BYTES)),
                 Cat(lane.operator, lane.type, lane.combine).eq(order),
             ]
-            combined.append(lane.o)
+        if splits_pairs(config):
+            self._join_halves(m, lanes, arrived.beat[0], valid)
 
         # beside the store and the lanes: what later levels and the result need
-        m.d.comb += self.o.payload.data.eq(Cat(combined))
+        m.d.comb += self.o.payload.data.eq(Cat(lane.o for lane in lanes))
         onward = self.o.payload
         for name in onward.shape().members:
             if name == "data":
@@ -135,6 +135,23 @@ class Stage(wiring.Component):
             m.d.comb += Value.cast(onward[name]).eq(_delayed(m, value, self.latency - 1, name))
         m.d.comb += self.o.valid.eq(_delayed(m, valid, self.latency - _READ, "result_valid", reset=True))
         return m
+
+    def _join_halves(self, m: Module, lanes: list[Lane], odd: Value, valid: Value):
+        """Hands each lane with the index of a 16-byte pair how the pair's value compared: in the lane before it, or,
+        where a beat is one lane, in the beat before. ``odd`` is that of the beat at rank 1, ``valid`` at rank 3."""
+        if len(lanes) > 1:
+            for index, lane in enumerate(lanes):
+                m.d.comb += lane.half.eq(index & 1)
+            for lane, after in zip(lanes[::2], lanes[1::2], strict=True):
+                m.d.comb += after.before.eq(lane.decided)
+            return
+        (lane,) = lanes
+        half = _delayed(m, odd, _READ - 1, "half")
+        is_value = _delayed(m, valid & ~half, lane.decided_after, "is_value")
+        held = Signal(2, reset_less=True)
+        with m.If(is_value):
+            m.d.sync += held.eq(lane.decided)
+        m.d.comb += [lane.half.eq(half), lane.before.eq(held)]
 
 
 def _delayed(m: Module, value, cycles: int, name: str, *, reset: bool = False) -> Value:

@@ -169,10 +169,8 @@ def test_random_orders_types_and_lengths(contributors, stages, stall):
             present = rng.sample(range(contributors), rng.randint(1, contributors))
             size = 4 * rng.choice((1, 2, 3, 6, 48)) if rng.random() < 0.3 else 8
             size = -(-size // config.beat_bytes) * config.beat_bytes
-            segments[slot] = Segment(
-                config, slot, rng.choice(config.operators), rng.choice(config.types),
-                {leaf: rng.randbytes(size) for leaf in present},
-            )  # fmt: skip
+            parts = {leaf: rng.randbytes(size) for leaf in present}
+            segments[slot] = Segment(config, slot, *rng.choice(config.pairs), parts)
         segment = segments[slot]
         leaf = rng.choice(sorted(set(segment.parts) - segment.arrived))
         if rng.random() < 0.1:
@@ -215,6 +213,27 @@ def test_wide_beats():
         packets += [segment.packet(leaf) for leaf in order]
         expected.append((segment.result(), False))
     assert flow(config, packets) == expected
+
+
+@pytest.mark.parametrize("beat_bytes, stages", [(8, 8), (8, 10), (8, 3), (16, 5), (32, 4)])
+@pytest.mark.parametrize("stall", [Stall.NONE, Stall.SLOW_SOURCE])
+def test_pairs_that_take_two_lanes_or_two_beats(beat_bytes, stages, stall):
+    """The index follows how the value compared, whatever comes between the halves; ties go to the lowest index."""
+    operators, types = (Operator.MINLOC, Operator.MAXLOC, Operator.SUM), (DataType.FLOAT64_INT32, DataType.FLOAT64)
+    config = small(4, beat_bytes, operators=operators, types=types, adder_stages=stages)
+    rng = random.Random(beat_bytes + stages)
+    values = (-1.0, -0.0, 0.0, 5e-324, 1.0, float("inf"), float("nan"))
+    packets, expected = [], []
+    for number in range(12):
+        operator, data_type = rng.choice(config.pairs[:2] if number % 4 else config.pairs)
+        parts = {}
+        for leaf in rng.sample(range(4), rng.randint(1, 4)):
+            elements = [(rng.choice(values), rng.choice((-(2**31), -1, 0, 7, 2**31 - 1))) for _ in range(4)]
+            parts[leaf] = b"".join(struct.pack("<di", *element) + rng.randbytes(4) for element in elements)
+        segment = Segment(config, number % config.fold_slots, operator, data_type, parts)
+        packets += [segment.packet(leaf) for leaf in rng.sample(sorted(parts), len(parts))]
+        expected.append((segment.result(), False))
+    assert flow(config, packets, stall) == expected
 
 
 def test_lone_contribution_passes_bit_for_bit():

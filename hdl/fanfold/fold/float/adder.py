@@ -1,9 +1,10 @@
 """The sum of two floating-point numbers: align, add, normalise, round.
 
 One path for all numbers. What is no true sum (infinities, NaNs) is *exact*: the larger operand goes through the same
-path bit for bit, which is also how other results of the same width travel beside the sums (``fanfold.fold.element``).
+path bit for bit, which is also how other results of the same width travel among the sums (``fanfold.fold.lane``).
 """
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 from amaranth import *
@@ -11,10 +12,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .align import align, compare, swap
+from .classify import classify
 from .format import Format
 from .normalise import normalise, reach
 from .round import round_to_nearest
 from .steps import ADDER_REGISTERS, Steps
+from .unpack import top_exponent
 
 __all__ = ["Adder", "finish"]
 
@@ -37,28 +40,33 @@ class Adder(wiring.Component):
         m = Module()
         form = self._form
         steps = Steps(m, ADDER_REGISTERS[self.latency])
-        c = steps.end("compare", **compare(m, form, self.a, self.b))
-        larger = Mux(c.b_larger, c.b, c.a)
-        s = steps.end("swap", **swap(form, c, larger=larger, exact=c.special, nan=c.nan | c.undefined))
-        m.d.comb += self.o.eq(finish(form, steps, s))
+        u = steps.end("unpack", a=self.a, b=self.b)
+        kinds = [classify(m, form, operand, f"kind_{name}") for operand, name in ((u.a, "a"), (u.b, "b"))]
+        c = steps.end("compare", **compare(form, u.a, u.b, *kinds), b_larger=u.a[:-1] < u.b[:-1])
+        nothing = {"which": C(1, 1), "rides": C(0, 1), "rider": C(0, form.width)}
+        s = steps.end("swap", **swap(form, c, b_larger=c.b_larger), **nothing)
+        m.d.comb += self.o.eq(finish(form, (form,), steps, s).bits)
         return m
 
 
-def finish(form: Format, steps: Steps, s: SimpleNamespace) -> Value:
-    """All steps after ``swap``: the packed sum of what it left."""
+def finish(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
+    """All steps after ``swap``: ``bits`` is the sum of what it left, in ``form``, rounded to the one of ``formats`` of
+    which the bit in ``which`` is set; which and ``rides`` come out beside it."""
     s = align(form, steps, s)
     # one carry chain: the lowest bit of both operands is the carry in of a subtraction
+    room = form.significand + 4
     larger = Cat(s.subtract, C(0, 3), s.significand, C(0, 1))
-    smaller = Cat(s.subtract, Cat(s.smaller, C(0, 1)) ^ s.subtract.replicate(form.significand + 4))
-    total = (larger + smaller)[1 : form.significand + 5]
+    smaller = Cat(s.subtract, Cat(s.smaller, C(0, room - len(s.smaller))) ^ s.subtract.replicate(room))
     s = steps.end(
         "add",
         sign=s.sign,
         exponent=s.exponent,
-        total=total,
+        total=(larger + smaller)[1 : room + 1],
         subtract=s.subtract,
         nan=s.nan,
         reach=reach(form, s.exponent),
-        brim=s.exponent == form.top_exponent - 1,
+        brim=s.exponent == top_exponent(form, formats, s.which) - 1,
+        which=s.which,
+        rides=s.rides,
     )
-    return round_to_nearest(form, steps, normalise(form, steps, s))
+    return round_to_nearest(form, formats, steps, normalise(form, formats, steps, s))

@@ -1,10 +1,13 @@
 """The formats of floating-point numbers, by the widths of their fields."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from amaranth.lib import data
 
-__all__ = ["FLOAT32", "Format"]
+from ...codes import DataType
+
+__all__ = ["FLOAT32", "FORMATS", "Format", "joined"]
 
 
 @dataclass(frozen=True)
@@ -42,3 +45,22 @@ class Format:
 
 
 FLOAT32 = Format(exponent=8, fraction=23)
+
+#: the formats of the types that are floating-point numbers
+FORMATS = {
+    DataType.FLOAT16: Format(exponent=5, fraction=10),
+    DataType.BFLOAT16: Format(exponent=8, fraction=7),
+    DataType.FLOAT32: FLOAT32,
+    DataType.FLOAT64: Format(exponent=11, fraction=52),
+}
+
+
+def joined(formats: Iterable[Format]) -> Format:
+    """The narrowest format that has room for the fields of all of ``formats``.
+
+    A number of one of them lies in it with its exponent field as it is and its fraction at the top. It need not be the
+    number that those bits mean in the joined format: the exponents of both count from different biases. A sum never
+    asks for the bias, only where exponents begin (1) and end (``top_exponent`` of the number's own format).
+    """
+    formats = tuple(formats)
+    return Format(exponent=max(each.exponent for each in formats), fraction=max(each.fraction for each in formats))

@@ -1,5 +1,6 @@
 """The leading one back to the top, no further than the exponent allows."""
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ from amaranth import *
 
 from .format import Format
 from .steps import Steps
+from .unpack import selected
 
 __all__ = ["normalise", "reach"]
 
@@ -20,13 +22,14 @@ def reach(form: Format, exponent: Value) -> Value:
     return Cat(exponent >= at for at in range(_GROUP, form.significand + 4, _GROUP))
 
 
-def normalise(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
+def normalise(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
     """Steps ``count``, ``normalise_coarse`` and ``normalise_fine``.
 
     ``total`` is the sum, with one bit for its carry above the hidden bit and three below the fraction; ``reach`` is
     that of its exponent, and with ``brim`` a carry is an overflow. It moves up until its leading one is at the top or,
     for a subnormal, the exponent is used up; ``exponent`` becomes the exponent field less one where there is a
     leading one. Leading zeros are counted in groups of 8, each by itself: the count of a group needs no shift before.
+    Beside the count, what a narrow format cannot see is gathered in its sticky bit.
     """
     width = len(s.total)
     groups = [_group(s.total, at) for at in range(width, 0, -_GROUP)]
@@ -37,11 +40,13 @@ def normalise(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace
         "count",
         sign=s.sign & ~(s.subtract & ~s.total.any()),
         exponent=s.exponent,
-        total=s.total,
+        total=_gathered(form, formats, s.which, s.total),
         coarse=reduce(or_, [Mux(here, C(index, coarse_bits), 0) for index, here in enumerate(exactly, 1)]),
         zeros=Cat(_leading_zeros(group) for group in groups),
         clear=(s.total[-1] & s.brim) | s.nan,
         nan=s.nan,
+        which=s.which,
+        rides=s.rides,
     )
 
     zeros = s.zeros.word_select(s.coarse, 3)
@@ -57,6 +62,8 @@ def normalise(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace
         fine=Mux(limited, s.exponent[:3], zeros),
         clear=s.clear,
         nan=s.nan,
+        which=s.which,
+        rides=s.rides,
     )
     return steps.end(
         "normalise_fine",
@@ -65,7 +72,22 @@ def normalise(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace
         total=(s.total << s.fine)[:width],
         clear=s.clear,
         nan=s.nan,
+        which=s.which,
+        rides=s.rides,
     )
+
+
+def _gathered(form: Format, formats: Sequence[Format], which: Value, total: Value) -> Value:
+    """``total`` with all bits from the sticky bit down in that bit, where this is above the lowest.
+
+    Nothing is lost: the bits below are 0 whenever the sum moves up by more than one place, for then the exponents of
+    its operands differed by one at most.
+    """
+    gathered = []
+    for each in formats:
+        sticky = form.fraction - each.fraction
+        gathered.append(Cat(C(0, sticky), total[: sticky + 1].any(), total[sticky + 1 :]))
+    return selected(which, gathered)
 
 
 def _group(total: Value, end: int) -> Value:

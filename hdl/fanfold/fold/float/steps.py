@@ -9,6 +9,7 @@ __all__ = ["ADDER_REGISTERS", "ADDER_STEPS", "Steps"]
 
 #: the adder's steps in order of flow
 ADDER_STEPS = (
+    "unpack",
     "compare",
     "swap",
     "align_coarse",
@@ -27,24 +28,29 @@ ADDER_REGISTERS = {
     5: {"swap", "align_fine", "count", "normalise_fine", "round"},
     6: {"swap", "align_fine", "add", "normalise_coarse", "normalise_fine", "round"},
     7: {"swap", "align_fine", "add", "count", "normalise_coarse", "normalise_fine", "round"},
-    8: set(ADDER_STEPS) - {"swap"},
-    9: set(ADDER_STEPS),
+    8: set(ADDER_STEPS) - {"unpack", "swap"},
+    9: set(ADDER_STEPS) - {"unpack"},
+    10: set(ADDER_STEPS),
 }
 
 
 class Steps:
-    """Ends each step with named signals: registers where the step is one of ``registered``, else wires."""
+    """Ends each step with named signals: registers where the step is one of ``registered``, else wires.
 
-    def __init__(self, m: Module, registered: Collection[str]):
+    ``prefix`` begins all names.
+    """
+
+    def __init__(self, m: Module, registered: Collection[str], prefix: str = ""):
         self._m = m
         self._registered = registered
+        self._prefix = prefix
 
     def end(self, step: str, **values) -> SimpleNamespace:
         """The ``values`` as the next step sees them."""
         after = SimpleNamespace()
         for name, value in values.items():
             value = Value.cast(value)
-            signal = Signal(len(value), name=f"{step}_{name}", reset_less=True)
+            signal = Signal(len(value), name=f"{self._prefix}{step}_{name}", reset_less=True)
             if step in self._registered:
                 self._m.d.sync += signal.eq(value)
             else:
