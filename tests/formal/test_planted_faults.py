@@ -1,8 +1,5 @@
 """The proofs find faults: each of these, planted in a copy of the source, is refuted by what it breaks."""
 
-import inspect
-import types
-
 import pytest
 from judgement import CONFIG
 from prover import Proof, Refuted
@@ -15,18 +12,7 @@ from test_stream_proofs import ITEM, queue_holds, skid_keeps, slice_holds
 from fanfold.admission.decide import Decide
 from fanfold.registry.slots import SlotTable
 from fanfold.streams import Fork, PacketArbiter, PacketQueue, Queue, Skid, Slice
-
-
-def planted(component, right: str, wrong: str):
-    """The class ``component`` from its own source, with ``wrong`` in the one place of ``right``."""
-    module = inspect.getmodule(component)
-    source = inspect.getsource(module)
-    assert source.count(right) == 1, f"{module.__name__} says {right!r} {source.count(right)} times"
-    copy = types.ModuleType(module.__name__)
-    copy.__package__ = module.__package__
-    exec(compile(source.replace(right, wrong), inspect.getsourcefile(module), "exec"), copy.__dict__)
-    return getattr(copy, component.__name__)
-
+from fanfold_sim.planting import planted
 
 #: what is wrong: component, its arguments, properties, what stands in the source, what is planted, what it breaks
 FAULTS = {
