@@ -199,7 +199,7 @@ def test_the_first_status_wins():
 
 
 def test_an_instance_may_have_fewer_operators():
-    core = opened(dataclasses.replace(TINY, operators=(Operator.MAX,)))
+    core = opened(dataclasses.replace(TINY, operators=(Operator.MAX,), types=(DataType.INT32,)))
     copies = complete(core, *(contribution(index) for index in range(3)))
     assert [copy.status for copy in copies] == [Status.UNSUPPORTED] * 3
 

@@ -7,20 +7,22 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fanfold.codes import Collective, DataType, Direction, Operator, Port
+from fanfold.codes import Collective, DataType, Direction, Operator, Port, defined
 from fanfold.config import PRESETS, Config
 from fanfold_sim.frames import build, parse
 from fanfold_sim.host.background import synthetic_frames
 from fanfold_sim.host.cluster import Cluster
 from fanfold_sim.host.node import SimulationError
 from fanfold_sim.host.parameters import PROFILES, NetworkParameters
+from fanfold_sim.host.rows import made_up_rows
 from fanfold_sim.host.tree import NicTree
-from fanfold_sim.host.workload import Workload, made_up_rows
+from fanfold_sim.host.workload import Workload
 from fanfold_sim.nic import make_nic
 from fanfold_sim.topology import MACHINES, Machine, group_cores
 
 SMALL = Machine.regular("small", packages=2, domains=1, cores=2)
 TINY = PRESETS["tiny"]
+EVERYTHING = dataclasses.replace(TINY, operators=tuple(Operator), types=tuple(DataType))
 
 
 def cluster(machine=SMALL, by="numa", nodes=2, config=TINY, wrap=lambda node, nic: nic, **options):
@@ -37,7 +39,7 @@ def cluster(machine=SMALL, by="numa", nodes=2, config=TINY, wrap=lambda node, ni
 
 
 def allreduce(cores, size=8, operator=Operator.SUM, data_type=DataType.FLOAT32, seed=1):
-    return Workload(Collective.ALLREDUCE, operator, data_type, made_up_rows(data_type, cores, size, seed))
+    return Workload(Collective.ALLREDUCE, operator, data_type, made_up_rows(data_type, cores, size, seed, operator))
 
 
 def run(one, workload):
@@ -51,12 +53,16 @@ def run(one, workload):
     return outcome
 
 
-@pytest.mark.parametrize("operator", [Operator.SUM, Operator.MIN, Operator.MAX])
-@pytest.mark.parametrize("data_type", [DataType.INT32, DataType.UINT32, DataType.FLOAT32])
-def test_every_operator_and_type(operator, data_type):
-    outcome = run(cluster(), allreduce(8, 300, operator, data_type))
-    assert outcome.correct, (outcome.mismatch, outcome.trouble)
-    assert outcome.segments == 3
+@pytest.mark.parametrize("data_type", list(DataType), ids=lambda kind: kind.name)
+def test_every_operator_and_type(data_type):
+    one = cluster(config=EVERYTHING)
+    one.register()
+    for operator in (operator for operator in Operator if defined(operator, data_type)):
+        outcome = one.collective(allreduce(8, 304, operator, data_type))
+        assert outcome.correct, (operator, outcome.mismatch, outcome.trouble)
+        assert outcome.segments == 3
+    one.deregister()
+    one.drain()
 
 
 @pytest.mark.parametrize("by", ["socket", "numa", "core"])
@@ -206,6 +212,30 @@ def test_a_wrong_bit_is_found_and_placed():
     assert str(outcome.mismatch) == (
         f"node 1 core 2, element 1: expected {right} ({right:#010x}), got {right ^ 1} ({right ^ 1:#010x}) "
         "(2 elements differ in all)"
+    )
+
+
+@pytest.mark.parametrize("byte", [0, 8, 15], ids=["value", "index", "padding"])
+def test_a_wrong_pair_is_found_and_shown(byte):
+    def flip(one):
+        packet = parse(one.frame, TINY.udp_port)
+        if one.port is Port.HOST and packet.collective is Collective.ALLREDUCE and packet.source == 1:
+            frame = bytearray(one.frame)
+            frame[64 + 16 + byte] ^= 1
+            return dataclasses.replace(one, frame=bytes(frame))
+        return one
+
+    workload = allreduce(8, 32, Operator.MAXLOC, DataType.FLOAT64_INT32)
+    workload.rows["value"][:, 1] = -0.5
+    outcome = run(cluster(config=EVERYTHING, wrap=tampering(flip)), workload)
+    got = {
+        0: "-0.5000000000000001 (0xbfe0000000000001) at index 0 (0x00000000)",
+        8: "-0.5 (0xbfe0000000000000) at index 1 (0x00000001)",
+        15: "-0.5 (0xbfe0000000000000) at index 0 (0x00000000), padding 00 00 00 01",
+    }[byte]
+    expected = "-0.5 (0xbfe0000000000000) at index 0 (0x00000000)"
+    assert str(outcome.mismatch) == (
+        f"node 1 core 2, element 1: expected {expected}, got {got} (2 elements differ in all)"
     )
 
 

@@ -10,8 +10,9 @@ from fanfold_sim.host.cluster import Cluster
 from fanfold_sim.host.events import Agenda
 from fanfold_sim.host.milestones import PARTS, Milestone, latest, parts_of
 from fanfold_sim.host.parameters import PROFILES, HostParameters, NetworkParameters, by_size, with_settings
+from fanfold_sim.host.rows import made_up_rows
 from fanfold_sim.host.timed_nic import TimedNic
-from fanfold_sim.host.workload import Workload, made_up_rows
+from fanfold_sim.host.workload import Workload
 from fanfold_sim.nic import Departure, make_nic
 from fanfold_sim.topology import Distance, Machine, group_cores
 

@@ -12,8 +12,9 @@ from .. import toolchain
 from ..host.addresses import MOST_NODES
 from ..host.background import BackgroundError, load_background
 from ..host.parameters import PROFILES, HostParameters, NetworkParameters, with_settings
+from ..host.rows import WorkloadError, load_rows, made_up_rows
 from ..host.tree import NicTree
-from ..host.workload import Workload, WorkloadError, load_rows, made_up_rows
+from ..host.workload import Workload
 from ..topology import CoreGroup, Machine, TopologyError, group_cores, load_machine
 from .options import BadInput, config_from
 
@@ -22,6 +23,9 @@ __all__ = ["COLLECTIVES", "DEFAULT_BYTES", "SIMULATORS", "Job", "job_from"]
 COLLECTIVES = ("allreduce", "barrier")
 SIMULATORS = ("auto", "reference", "amaranth", "verilator")
 DEFAULT_BYTES = 1024
+
+#: what is folded when the user does not say, the more important first
+_USUAL = (Operator.SUM, DataType.FLOAT32, DataType.INT32)
 
 #: machines whose latencies have a profile of their own; others take the first
 _PROFILE_OF = {"kunpeng920-96": "kunpeng920", "xeon-8375c": "xeon-8375c", "epyc-7742": "epyc-7742"}
@@ -117,26 +121,42 @@ def _workload(args: Namespace, config: Config, cores: int) -> Workload:
         if given:
             raise BadInput(f"--{given[0]} {getattr(args, given[0])}: a barrier carries no data")
         return Workload(collective)
-    operator = _member(Operator, "--op", args.op or "sum", config.operators)
-    wanted = None if args.type is None else _member(DataType, "--type", args.type, config.types)
+    operator = None if args.op is None else _member(Operator, "--op", args.op, config.operators)
+    data_type = None if args.type is None else _member(DataType, "--type", args.type, config.types)
+    rows = None
     try:
         if args.data is not None:
             if args.bytes is not None:
                 raise BadInput(
                     f"--bytes {args.bytes}: --data {args.data} says how much data there is; give one of them"
                 )
-            rows, found = load_rows(args.data, cores, wanted)
-            data_type = _member(DataType, "--data of type", found.name, config.types)
-        else:
-            data_type = wanted or _first_type(config)
-            rows = made_up_rows(data_type, cores, DEFAULT_BYTES if args.bytes is None else args.bytes, args.seed)
+            rows, data_type = load_rows(args.data, cores, data_type)
+            _member(DataType, "--data of type", data_type.name, config.types)
+        operator, data_type = _pair(config, operator, data_type)
+        if rows is None:
+            row_bytes = DEFAULT_BYTES if args.bytes is None else args.bytes
+            rows = made_up_rows(data_type, cores, row_bytes, args.seed, operator)
     except WorkloadError as error:
         raise BadInput(f"{'--bytes' if args.data is None else '--data'} {error}") from None
     return Workload(collective, operator, data_type, rows)
 
 
-def _first_type(config: Config) -> DataType:
-    return next((kind for kind in config.types if kind.name == "FLOAT32"), config.types[0])
+def _pair(config: Config, operator: Operator | None, data_type: DataType | None) -> tuple[Operator, DataType]:
+    """What is to be folded: what the user left open is as usual where that fits, or the first that does."""
+    fitting = [pair for pair in config.pairs if operator in (None, pair[0]) and data_type in (None, pair[1])]
+    if fitting:
+        return min(fitting, key=lambda pair: [usual not in pair for usual in _USUAL])
+    # each goes with something, so both were given
+    operators = [each for each, kind in config.pairs if kind is data_type]
+    types = [kind for each, kind in config.pairs if each is operator]
+    raise BadInput(
+        f"--op {_names([operator])} of type {_names([data_type])} is not defined: {_names([data_type])} has "
+        f"{_names(operators)}; {_names([operator])} takes {_names(types)}"
+    )
+
+
+def _names(members) -> str:
+    return ", ".join(member.name.lower() for member in members)
 
 
 def _member(members, option: str, text: str, built):
@@ -144,9 +164,10 @@ def _member(members, option: str, text: str, built):
     for member in built:
         if member.name.lower() == text.lower():
             return member
-    names = ", ".join(member.name.lower() for member in built)
-    known = text.upper() in members.__members__
-    raise BadInput(f"{option} {text.lower()}: {'this configuration has' if known else 'it must be one of'} {names}")
+    if text.upper() not in members.__members__:
+        raise BadInput(f"{option} {text.lower()}: it must be one of {_names(built)}")
+    choose = "--operators" if members is Operator else "--types"
+    raise BadInput(f"{option} {text.lower()}: this configuration has {_names(built)}; {choose} gives it others")
 
 
 def _simulator(wanted: str) -> tuple[str, str]:

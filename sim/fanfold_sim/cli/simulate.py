@@ -38,8 +38,8 @@ def add_parser(subparsers) -> None:
     add("--nodes", type=int, default=2, metavar="N", help="machines; default %(default)s")
     add("--group-by", default="numa", choices=tuple(GROUPINGS), help="a leader for each; default %(default)s")
     add("--collective", default="allreduce", choices=COLLECTIVES, help="default %(default)s")
-    add("--op", metavar="OPERATOR", help="reduction operator; default sum")
-    add("--type", metavar="TYPE", help="element type; default float32, or that of --data")
+    add("--op", metavar="OPERATOR", help="reduction operator; default sum, or minloc for pairs")
+    add("--type", metavar="TYPE", help="element type; default float32 if the operator takes it, or that of --data")
     add("--bytes", type=int, metavar="N", help=f"random data for each core; default {DEFAULT_BYTES}")
     add("--data", type=Path, metavar="FILE.npy", help="a row of data for each core of the cluster, node by node")
     add("--simulator", default="auto", choices=SIMULATORS,

@@ -1,35 +1,18 @@
-"""What the cores bring to a collective, and what each must get: data from a file or made up, results by reference."""
+"""What the cores bring to a collective, and what each must get: the result by reference, compared bit by bit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fanfold.codes import Collective, DataType, Operator
 
+from ..elements import shown
 from ..reference.arithmetic import fold_tree
 from ..topology import CoreGroup
 from .tree import NicTree
 
-__all__ = ["NUMPY_TYPES", "Mismatch", "Workload", "WorkloadError", "expected_result", "first_mismatch",
-           "group_vectors", "load_rows",
-           "made_up_rows"]  # fmt: skip
-
-#: element types as NumPy has them
-NUMPY_TYPES: dict[DataType, np.dtype] = {
-    DataType["INT32"]: np.dtype("<i4"),
-    DataType["UINT32"]: np.dtype("<u4"),
-    DataType["FLOAT32"]: np.dtype("<f4"),
-}
-
-#: the largest data that is made up or read, all cores together
-_MOST_BYTES = 4 << 30
-
-
-class WorkloadError(ValueError):
-    """Data cannot be used; the message names what was given and what is allowed."""
+__all__ = ["Mismatch", "Workload", "expected_result", "first_mismatch", "group_vectors"]
 
 
 @dataclass(frozen=True)
@@ -66,58 +49,6 @@ class Mismatch:
         )
 
 
-def made_up_rows(data_type: DataType, cores: int, row_bytes: int, seed: int) -> np.ndarray:
-    """Random rows. Floats have exponents far apart, so that sums in another order have other bits.
-
-    Raises ``WorkloadError`` when the bytes are no whole number of elements.
-    """
-    if data_type not in NUMPY_TYPES:
-        raise WorkloadError(f"no data of type {data_type.name.lower()} can be made up: {_known_types()}")
-    size = data_type.element_bytes
-    if row_bytes < size or row_bytes % size:
-        raise WorkloadError(
-            f"{row_bytes} bytes for each core: it must be a whole number of {data_type.name.lower()} "
-            f"elements of {size} bytes, at least one"
-        )
-    if cores * row_bytes > _MOST_BYTES:
-        raise WorkloadError(f"{row_bytes} bytes for each of {cores} cores: all together must be at most {_MOST_BYTES}")
-    random = np.random.default_rng(seed)
-    shape = (cores, row_bytes // size)
-    dtype = NUMPY_TYPES[data_type]
-    if dtype.kind == "f":
-        exponents = random.integers(-12, 13, shape)
-        return np.ldexp(random.uniform(-1, 1, shape), exponents).astype(dtype)
-    limits: Any = np.iinfo(dtype)
-    return random.integers(limits.min, limits.max, shape, dtype=dtype.newbyteorder("="), endpoint=True).astype(dtype)
-
-
-def load_rows(path: Path, cores: int, data_type: DataType | None) -> tuple[np.ndarray, DataType]:
-    """The rows in a ``.npy`` file and their type; ``data_type`` is what they must be, if given.
-
-    Raises ``WorkloadError``.
-    """
-    try:
-        rows = np.load(path, mmap_mode=None, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or "no .npy file of numbers"
-        raise WorkloadError(f"{path}: {reason}") from None
-    if not isinstance(rows, np.ndarray):
-        raise WorkloadError(f"{path}: an archive; it must be one array (.npy)")
-    found = next((kind for kind, dtype in NUMPY_TYPES.items() if rows.dtype.newbyteorder("<") == dtype), None)
-    if found is None:
-        raise WorkloadError(f"{path}: its elements are {rows.dtype}: {_known_types()}")
-    if data_type is not None and found is not data_type:
-        raise WorkloadError(f"{path}: its elements are {rows.dtype}, but the type is {data_type.name.lower()}")
-    if rows.ndim != 2 or rows.shape[0] != cores or not rows.shape[1]:
-        shape = " x ".join(map(str, rows.shape)) or "a single number"
-        raise WorkloadError(f"{path}: its shape is {shape}: it must be {cores} x N, a row for each core, N at least 1")
-    return np.ascontiguousarray(rows, dtype=NUMPY_TYPES[found]), found
-
-
-def _known_types() -> str:
-    return f"types are {', '.join(kind.name.lower() for kind in NUMPY_TYPES)}"
-
-
 def _fold(workload: Workload, parts: Sequence[bytes]) -> bytes:
     return fold_tree(workload.operator, workload.data_type, parts, 1 << (len(parts) - 1).bit_length())
 
@@ -144,18 +75,22 @@ def first_mismatch(workload: Workload, results: np.ndarray, expected: bytes, nod
     """Compares the bits of all cores' results (a row of bytes each) with what is expected."""
     if workload.rows is None:
         return None
-    unsigned = np.dtype(f"<u{workload.data_type.element_bytes}")
-    wanted = np.frombuffer(expected, unsigned)
-    got = results.view(unsigned)
-    wrong = got != wanted
+    size = workload.data_type.element_bytes
+    word = min(size, 8)  # NumPy has no larger one
+    wanted, got = (
+        bits.view(f"<u{word}").reshape(*bits.shape[:-1], -1, size // word)
+        for bits in (np.frombuffer(expected, np.uint8), results)
+    )
+    wrong = (got != wanted).any(axis=-1)
     if not wrong.any():
         return None
     row, element = (int(number) for number in np.argwhere(wrong)[0])
-    dtype = NUMPY_TYPES[workload.data_type]
-
-    def shown(bits) -> str:
-        return f"{bits.view(dtype)!s} ({int(bits):#0{2 + 2 * dtype.itemsize}x})"
-
+    node, core = divmod(row, node_cores)
     return Mismatch(
-        *divmod(row, node_cores), element, shown(wanted[element]), shown(got[row, element]), int(wrong.sum())
+        node=node,
+        core=core,
+        element=element,
+        expected=shown(workload.data_type, wanted[element].tobytes()),
+        got=shown(workload.data_type, got[row, element].tobytes()),
+        count=int(wrong.sum()),
     )
