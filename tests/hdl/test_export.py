@@ -162,6 +162,9 @@ def test_tools_take_the_whole(tmp_path):
     description = json.loads(beside.read_text())
     assert Config.from_dict(description["configuration"]) == TINY
     assert description["name"] == "nic" and description["versions"]["fanfold"]
+    assert {(name, kind) for name, kinds in description["folds"].items() for kind in kinds} == {
+        (operator.name.lower(), kind.name.lower()) for operator, kind in TINY.pairs
+    }
     assert {"ingress", "fold", "egress", "edge"} <= set(description["latencies"])
     header = re.search(r"module nic\((.*?)\);", source.read_text(), re.S)[1]
     assert {name.strip() for name in header.split(",")} == {port["name"] for port in description["ports"]}

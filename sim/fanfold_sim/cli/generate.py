@@ -2,9 +2,11 @@
 
 import re
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 from fanfold import export
+from fanfold.config import Config
 
 from .options import BadInput, add_config_options, config_from
 
@@ -19,7 +21,8 @@ def add_parser(subparsers) -> None:
         "generate",
         help="write Verilog of a configuration",
         description="Writes NAME.v, the NIC in SystemVerilog that Icarus, Verilator and Yosys take, and NAME.json: "
-        "its ports, configuration, latencies and registers. The same configuration gives the same bytes.",
+        "its ports, configuration, what it folds, latencies and registers. The same configuration gives the same "
+        "bytes.",
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="DIR", help="where to write; made if needed"
@@ -44,4 +47,15 @@ def run(args: Namespace) -> int:
         raise BadInput(f"--output {args.output}: {error.strerror}") from None
     for path in written:
         print(f"{path}  {path.stat().st_size:,} bytes")
+    for line in _folded(config):
+        print(line)
     return 0
+
+
+def _folded(config: Config) -> Iterator[str]:
+    """What the instance folds, a line for the operators that go with the same types."""
+    cases: dict[tuple[str, ...], list[str]] = {}
+    for operator, its_types in export.folds(config).items():
+        cases.setdefault(tuple(its_types), []).append(operator)
+    for types, operators in cases.items():
+        yield f"folds {', '.join(operators)} of {', '.join(types)}"
