@@ -126,14 +126,12 @@ def _choose(s: data.View, byte: int, a_negative: Value, b_negative: Value, b_lar
     return s.extreme & (b_greater ^ minimum)
 
 
-def b_larger_at(c: SimpleNamespace, top: int) -> Value:
-    """Whether the second of the numbers that end with byte ``top`` is larger in magnitude, after ``compare``."""
-    if top < LANE_BYTES - 1:
-        return getattr(c, f"larger_{top}")
-    # of a number of 64 bits, both words count
-    wide = data.View(selection_layout(), c.selection).bytes[SIZES.index(8)]
-    below = wide & c.alike_high & getattr(c, f"larger_{WORD_BYTES - 1}")
-    return getattr(c, f"larger_{top}") | below
+def b_larger_at(c: SimpleNamespace, top: int, size: int) -> Value:
+    """Whether the second of the numbers of ``size`` bytes that end with byte ``top`` is larger in magnitude, from what
+    ``compare`` left."""
+    b_larger = getattr(c, f"larger_{top}")
+    # of 64 bits, both words count
+    return b_larger | (c.alike_high & getattr(c, f"larger_{WORD_BYTES - 1}")) if size == LANE_BYTES else b_larger
 
 
 def result(m: Module, config: Config, c: SimpleNamespace, before: Value) -> tuple[Value, Value]:
@@ -146,9 +144,12 @@ def result(m: Module, config: Config, c: SimpleNamespace, before: Value) -> tupl
 
     second_at, nan_at = {}, {}
     for top in tops:
+        b_larger = b_larger_at(c, top, 1)
+        if top == high and 8 in sizes:
+            b_larger = Mux(wide, b_larger_at(c, top, 8), b_larger)
         second_at[top] = Signal(name=f"second_at_{top}")
         m.d.comb += second_at[top].eq(
-            Mux(b_larger_at(c, top), getattr(c, f"second_if_larger_{top}"), getattr(c, f"second_if_not_{top}"))
+            Mux(b_larger, getattr(c, f"second_if_larger_{top}"), getattr(c, f"second_if_not_{top}"))
         )
         nan_at[top] = getattr(c, f"nan_{top}")
 

@@ -129,7 +129,7 @@ def _summed(unit: Unit, steps: Steps, c: SimpleNamespace, compared: SimpleNamesp
     """The result of an adder: the sum, or what rides through it."""
     formats = [FORMATS[each] for each in unit.types]
     s = data.View(selection_layout(), c.selection)
-    larger = [exact.b_larger_at(c, (unit.start + each.width) // 8 - 1) for each in formats]
+    larger = [exact.b_larger_at(c, (unit.start + each.width) // 8 - 1, each.width // 8) for each in formats]
     values = swap(unit.form, compared, b_larger=selected(compared.which, larger))
     values |= {"which": compared.which, "rides": ~s.float_sum, "rider": C(0, unit.form.width)}
     if unit.rides:
