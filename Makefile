@@ -6,6 +6,7 @@
 #   make waves    a small readable waveform, with a save file for GTKWave
 #   make formal   proofs
 #   make soak     the long tests: all beat widths in all tools, more random traffic
+#   make arithmetic  the fold's lane against two judges: all 2^32 pairs of 16-bit numbers, 10^8 of others; resumes
 #   make fpga     size and clock on an FPGA, by open tools
 #   make clean    remove what was built; the environment stays (`make distclean` removes it too)
 
@@ -17,7 +18,7 @@ FANFOLD := $(BIN)/fanfold
 PYTEST  := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint bench waves formal soak fpga clean distclean
+.PHONY: help sim test lint bench waves formal soak arithmetic fpga clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +66,9 @@ formal: $(TESTING) $(VENV)/.installed-formal
 
 soak: $(TESTING)
 	@$(PYTEST) -q -m long
+
+arithmetic: $(TESTING)
+	@$(BIN)/python tests/arithmetic/exhaust.py $(PARTS)
 
 fpga: $(TESTING) $(VENV)/.installed-fpga
 	@$(FANFOLD) fpga

@@ -45,6 +45,7 @@ EXPORT void lane_fold(void* lane, uint64_t latency, const uint8_t* operators, co
             it.top.operator_code = operators[at * step];
             it.top.type_code = types[at * step];
             it.top.combine = combines[at * step];
+            it.top.half = at & 1;
             it.top.a = a[at];
             it.top.b = b[at];
         }

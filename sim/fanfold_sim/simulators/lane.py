@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from fanfold import export
 from fanfold.codes import DataType, Operator
 from fanfold.config import Config
-from fanfold.fold.lane import LANE_BYTES, Lane
+from fanfold.fold.lane import LANE_BYTES, Lane, splits_pairs
 
 from . import library
 
@@ -26,9 +26,9 @@ _HARNESS = library.Harness(Path(__file__).parent / "lane.cpp", "lane", "lane")
 
 
 class _Bench(wiring.Component):
-    """A lane behind ports whose names are free in C++."""
+    """A lane behind ports whose names are free in C++; the two halves of a 16-byte pair follow each other in it."""
 
-    def __init__(self, lane: wiring.Component):
+    def __init__(self, config: Config, lane: wiring.Component):
         super().__init__(
             {
                 "a": In(8 * LANE_BYTES),
@@ -36,10 +36,12 @@ class _Bench(wiring.Component):
                 "operator_code": In(8),
                 "type_code": In(8),
                 "combine": In(1),
+                "half": In(1),
                 "o": Out(8 * LANE_BYTES),
             }
         )
         self._lane = lane
+        self._splits_pairs = splits_pairs(config)
 
     def elaborate(self, platform):
         m = Module()
@@ -49,6 +51,10 @@ class _Bench(wiring.Component):
             Value.cast(dut.operator).eq(self.operator_code),
             Value.cast(dut.type).eq(self.type_code),
         ]
+        if self._splits_pairs:
+            before = Signal(2)
+            m.d.sync += before.eq(dut.decided)
+            m.d.comb += [dut.half.eq(self.half), dut.before.eq(before)]
         return m
 
 
@@ -65,32 +71,39 @@ class VerilatedLane:
         component = lane(config)
         #: cycles from the operands to the result
         self.latency: int = component.latency
-        built = library.build(
+        #: where the model is
+        self.library = library.build(
             _HARNESS,
-            lambda: export.verilog(_Bench(component), "lane", simulation=True),
+            lambda: export.verilog(_Bench(config, component), "lane", simulation=True),
             [config.as_dict(), *(path.read_bytes() for path in export.sources())] if lane is Lane else None,
             f"lane of {len(config.operators)} operators, {len(config.types)} types, {self.latency} cycles",
         )
-        self._library = ctypes.CDLL(str(built))
-        self._library.lane_create.restype = c_void_p
-        self._library.lane_destroy.argtypes = [c_void_p]
-        self._library.lane_fold.argtypes = [c_void_p, c_uint64, *3 * [c_void_p], c_uint64, *3 * [c_void_p], c_uint64]
-        self._library.lane_fold.restype = None
-        self._lane = c_void_p(self._library.lane_create())
+        self._call = ctypes.CDLL(str(self.library))
+        self._call.lane_create.restype = c_void_p
+        self._call.lane_destroy.argtypes = [c_void_p]
+        self._call.lane_fold.argtypes = [c_void_p, c_uint64, *3 * [c_void_p], c_uint64, *3 * [c_void_p], c_uint64]
+        self._call.lane_fold.restype = None
+        self._lane = c_void_p(self._call.lane_create())
 
     def __del__(self):
         if lane := getattr(self, "_lane", None):
-            self._library.lane_destroy(lane)
+            self._call.lane_destroy(lane)
 
     def fold(self, operator: Operator, data_type: DataType, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """``a`` combined with ``b``, element by element; like ``a`` in type and shape."""
+        """``a`` combined with ``b``, element by element; like ``a`` in type and shape.
+
+        Of a pair of 16 bytes the value comes first, in a word of its own, as in a payload.
+        """
         codes = [np.array([code], np.uint8) for code in (operator.value, data_type.value, 1)]
         return self._run(codes, 0, a, b)
 
     def fold_mixed(
         self, operators: np.ndarray, types: np.ndarray, combines: np.ndarray, a: np.ndarray, b: np.ndarray
     ) -> np.ndarray:
-        """Each word by the operator, type (their codes) and ``combine`` of its own, in consecutive cycles."""
+        """Each word by the operator, type (their codes) and ``combine`` of its own, in consecutive cycles.
+
+        A pair of 16 bytes begins at an even word.
+        """
         codes = [np.ascontiguousarray(each, np.uint8) for each in (operators, types, combines)]
         if any(each.shape != (a.nbytes // LANE_BYTES,) for each in codes):
             raise ValueError(f"codes of shapes {[each.shape for each in codes]}: a has {a.nbytes // LANE_BYTES} words")
@@ -103,5 +116,5 @@ class VerilatedLane:
             raise ValueError("the operands must be C-contiguous")
         o = np.empty_like(a)
         places = [each.ctypes.data for each in (*codes, a, b, o)]
-        self._library.lane_fold(self._lane, self.latency, *places[:3], step, *places[3:], a.nbytes // LANE_BYTES)
+        self._call.lane_fold(self._lane, self.latency, *places[:3], step, *places[3:], a.nbytes // LANE_BYTES)
         return o
