@@ -178,7 +178,10 @@ def result(m: Module, config: Config, c: SimpleNamespace, before: Value) -> tupl
 
     # a carry between the words is added to the upper one a step after both were formed
     upper = (c.sum_1 + (c.carry_0 & wide))[:_WORD] if 8 in sizes else c.sum_1
-    return Mux(s.integer_sum, Cat(c.sum_0, upper), value), Cat(second_at[high], wide_tie)
+    whole = Mux(s.integer_sum, Cat(c.sum_0, upper), value)
+    if len(c.product):
+        whole = Mux(s.integer_product, c.product, whole)
+    return whole, Cat(second_at[high], wide_tie)
 
 
 def _logic(s: data.View, a: Value, b: Value) -> Value:

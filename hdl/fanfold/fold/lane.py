@@ -11,11 +11,14 @@ from ..config import Config
 from . import exact
 from .exact import LANE_BYTES
 from .float.adder import finish
-from .float.align import compare, swap
+from .float.align import compare, multiplied, swap
 from .float.classify import kind_layout
 from .float.format import FORMATS
 from .float.steps import ADDER_REGISTERS, Steps
-from .float.unpack import pack, selected, unpack
+from .float.unpack import pack, selected, top_exponent, unpack
+from .product.layouts import product_layout
+from .product.product import Product, product_latency
+from .registers import delayed
 from .selection import decode, selection_layout
 from .units import Unit, float_units
 
@@ -23,8 +26,13 @@ __all__ = ["LANE_BYTES", "Lane", "lane_latency", "splits_pairs"]
 
 
 def lane_latency(config: Config) -> int:
-    """Cycles through a lane: those of the floating-point adders where there are any."""
-    return config.adder_stages if float_units(config) else 2
+    """Cycles through a lane: those of the floating-point adders where there are any, behind those of the multipliers
+    where it multiplies."""
+    return _multiplying(config) + (config.adder_stages if float_units(config) else 2)
+
+
+def _multiplying(config: Config) -> int:
+    return product_latency(config) if Operator.PROD in config.operators else 0
 
 
 def splits_pairs(config: Config) -> bool:
@@ -37,7 +45,8 @@ class Lane(wiring.Component):
     for bit.
 
     Results of all kinds travel through the floating-point adders: what is no floating-point sum is chosen beside their
-    alignment, and rides along in a significand as a number that is exact already.
+    alignment, and rides along in a significand as a number that is exact already. A floating-point product is rounded
+    there: it is the smaller operand of a sum with zero. Multipliers stand in front of all.
 
     Every operator gives the same bits for both orders of its operands, so it does not matter which of them is the
     subtree of the lower indices. An operator or a type that is not configured, or a pair that is not defined, gives no
@@ -67,9 +76,9 @@ class Lane(wiring.Component):
         self._config = config
         #: cycles from the operands to the result
         self.latency = lane_latency(config)
-        self._registered = ADDER_REGISTERS[self.latency] if float_units(config) else {"compare", "swap"}
+        self._registered = ADDER_REGISTERS[config.adder_stages] if float_units(config) else {"compare", "swap"}
         #: cycles from the operands to ``decided``
-        self.decided_after = sum(step in self._registered for step in ("unpack", "compare"))
+        self.decided_after = _multiplying(config) + sum(step in self._registered for step in ("unpack", "compare"))
 
     def elaborate(self, platform):
         m = Module()
@@ -78,23 +87,36 @@ class Lane(wiring.Component):
         steps = Steps(m, self._registered)
         of_unit = {unit: Steps(m, self._registered, f"unit_{unit.start}_") for unit in units}
 
-        # the step unpack: what is to be done, and the operands of each adder in its format
+        # what is to be done, and the operands beside their products
         half = self.half if splits_pairs(config) else C(0, 1)
         selection = Signal(selection_layout())
         for name, value in decode(config, self.operator, self.type, self.combine, half).items():
             m.d.comb += Value.cast(selection[name]).eq(value)
-        u = steps.end("unpack", a=self.a, b=self.b, selection=selection)
+        a, b, product = self.a, self.b, None
+        if Operator.PROD in config.operators:
+            m.submodules.product = product = Product(config)
+            m.d.comb += [product.a.eq(a), product.b.eq(b), product.type.eq(self.type)]
+            a, b, selection = (
+                delayed(m, value, product.latency, name)
+                for name, value in (("operand_a", a), ("operand_b", b), ("selection", selection))
+            )
+
+        # the step unpack: the operands of each adder in its format
+        u = steps.end("unpack", a=a, b=b, selection=selection, product=getattr(product, "integer", C(0, 0)))
         s = data.View(selection_layout(), u.selection)
-        numbers = {unit: _unpacked(unit, of_unit[unit], selection, self.a, self.b) for unit in units}
+        numbers = {
+            unit: _unpacked(unit, of_unit[unit], selection, a, b, getattr(product, f"unit_{unit.start}", C(0, 0)))
+            for unit in units
+        }
 
         # the step compare
         kinds = tuple(exact.kinds_at(m, config, operand, f"kind_{name}") for operand, name in ((u.a, "a"), (u.b, "b")))
-        c = steps.end("compare", **exact.compare(m, config, s, u.a, u.b, kinds))
+        c = steps.end("compare", **exact.compare(m, config, s, u.a, u.b, kinds), product=u.product)
         compared = {}
         for unit, number in numbers.items():
             kind_a, kind_b = (_kind(m, unit, number.which, at) for at in kinds)
             values = compare(unit.form, number.a, number.b, kind_a, kind_b)
-            compared[unit] = of_unit[unit].end("compare", **values, which=number.which)
+            compared[unit] = of_unit[unit].end("compare", **values, which=number.which, product=number.product)
 
         # the step swap: what rides is chosen
         before = self.before if splits_pairs(config) else C(0, 2)
@@ -111,12 +133,13 @@ class Lane(wiring.Component):
         return m
 
 
-def _unpacked(unit: Unit, steps: Steps, selection: data.View, a: Value, b: Value) -> SimpleNamespace:
-    """The operands of an adder as it takes them, and which of its types they have."""
+def _unpacked(unit: Unit, steps: Steps, selection: Value, a: Value, b: Value, product: Value) -> SimpleNamespace:
+    """The operands of an adder as it takes them, which of its types they have, and their product."""
+    selection = data.View(selection_layout(), selection)
     formats = [FORMATS[each] for each in unit.types]
     which = Cat(selection.format[list(FORMATS).index(each)] for each in unit.types)
     a, b = (unpack(unit.form, formats, which, operand[unit.start :]) for operand in (a, b))
-    return steps.end("unpack", a=a, b=b, which=which)
+    return steps.end("unpack", a=a, b=b, which=which, product=product)
 
 
 def _kind(m: Module, unit: Unit, which: Value, kinds: dict) -> data.View:
@@ -131,10 +154,15 @@ def _summed(unit: Unit, steps: Steps, c: SimpleNamespace, compared: SimpleNamesp
     s = data.View(selection_layout(), c.selection)
     larger = [exact.b_larger_at(c, (unit.start + each.width) // 8 - 1, each.width // 8) for each in formats]
     values = swap(unit.form, compared, b_larger=selected(compared.which, larger))
-    values |= {"which": compared.which, "rides": ~s.float_sum, "rider": C(0, unit.form.width)}
+    if len(compared.product):
+        product = data.View(product_layout(unit.form), compared.product)
+        top = top_exponent(unit.form, formats, compared.which)
+        values = multiplied(unit.form, values, product, top, multiplies=s.float_product)
+    rounds = s.float_sum | s.float_product
+    values |= {"which": compared.which, "rides": ~rounds, "rider": C(0, unit.form.width)}
     if unit.rides:
         carrier = formats.index(_carrier(unit))
-        values["which"] = Mux(s.float_sum, compared.which, C(1 << carrier, len(formats)))
+        values["which"] = Mux(rounds, compared.which, C(1 << carrier, len(formats)))
         values["rider"] = unpack(unit.form, [formats[carrier]], C(1, 1), riders[unit.start : unit.start + unit.rides])
     return finish(unit.form, formats, steps, steps.end("swap", **values))
 

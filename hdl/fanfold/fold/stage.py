@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..codes import DataType, Operator
 from ..config import Config
 from .lane import LANE_BYTES, Lane, lane_latency, splits_pairs
+from .registers import delayed
 
 __all__ = ["Stage", "level_layout", "stage_latency"]
 
@@ -106,8 +107,8 @@ class Stage(wiring.Component):
         # rank 2: the memory's own register; rank 3: a register behind it
         stored = Signal(bits, reset_less=True)
         m.d.sync += stored.eq(read.data)
-        operand = _delayed(m, arrived.data, 2, "operand")
-        valid = _delayed(m, valid, _READ - 1, "valid", reset=True)
+        operand = delayed(m, arrived.data, 2, "operand")
+        valid = delayed(m, valid, _READ - 1, "valid", reset=True)
 
         # what the lanes are to do: from registers of its own for each
         order = Cat(beat.operator, beat.type, beat.combine[0])
@@ -132,8 +133,8 @@ class Stage(wiring.Component):
             value = Value.cast(arrived[name])
             if name in ("node", "combine", "keep"):
                 value = value[1:]
-            m.d.comb += Value.cast(onward[name]).eq(_delayed(m, value, self.latency - 1, name))
-        m.d.comb += self.o.valid.eq(_delayed(m, valid, self.latency - _READ, "result_valid", reset=True))
+            m.d.comb += Value.cast(onward[name]).eq(delayed(m, value, self.latency - 1, name))
+        m.d.comb += self.o.valid.eq(delayed(m, valid, self.latency - _READ, "result_valid", reset=True))
         return m
 
     def _join_halves(self, m: Module, lanes: list[Lane], odd: Value, valid: Value):
@@ -146,21 +147,12 @@ class Stage(wiring.Component):
                 m.d.comb += after.before.eq(lane.decided)
             return
         (lane,) = lanes
-        half = _delayed(m, odd, _READ - 1, "half")
-        is_value = _delayed(m, valid & ~half, lane.decided_after, "is_value")
+        half = delayed(m, odd, _READ - 1, "half")
+        is_value = delayed(m, valid & ~half, lane.decided_after, "is_value")
         held = Signal(2, reset_less=True)
         with m.If(is_value):
             m.d.sync += held.eq(lane.decided)
         m.d.comb += [lane.half.eq(half), lane.before.eq(held)]
-
-
-def _delayed(m: Module, value, cycles: int, name: str, *, reset: bool = False) -> Value:
-    """``value`` after ``cycles`` registers."""
-    for cycle in range(1, cycles + 1):
-        register = Signal.like(Value.cast(value), name=f"{name}_{cycle}", reset_less=not reset)
-        m.d.sync += register.eq(value)
-        value = register
-    return value
 
 
 def _copied(m: Module, value: Value, copies: int, cycles: int, name: str) -> list[Value]:

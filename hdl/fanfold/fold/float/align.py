@@ -8,7 +8,7 @@ from amaranth.lib import data
 from .format import Format
 from .steps import Steps
 
-__all__ = ["align", "compare", "swap"]
+__all__ = ["align", "compare", "multiplied", "swap"]
 
 #: bits of the fine shift; the coarse shift moves by multiples of 8
 _FINE = 3
@@ -63,6 +63,26 @@ def swap(form: Format, compared: SimpleNamespace, *, b_larger: Value) -> dict:
         "exact": compared.special,
         "nan": nan,
     }
+
+
+def multiplied(form: Format, swapped: dict, product: data.View, top: Value, *, multiplies: Value) -> dict:
+    """What ``swap`` gave, or, when it ``multiplies``, the same of a product: a ``product_layout`` of
+    ``fanfold.fold.product``. It becomes the smaller operand of a sum with zero: that moves it down to where its
+    exponent begins to count, and rounds it. ``top`` is the exponent field of infinities."""
+    exact = product.infinite | product.nan
+    values = {
+        "sign": product.sign & ~product.nan,
+        "exponent": Mux(exact, top, product.exponent),
+        "significand": Cat(C(0, form.fraction), exact),
+        "smaller": product.magnitude,
+        "sticky": product.sticky,
+        "distance": product.distance,
+        "subtract": C(0, 1),
+        "exact": exact,
+        "nan": product.nan,
+    }
+    # a product has a bit above the hidden one
+    return {name: Mux(multiplies, value, swapped[name]) for name, value in values.items()}
 
 
 def align(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
