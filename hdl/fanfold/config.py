@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass, fields
 
 from .codes import DataType, Operator, defined
 
-__all__ = ["DEFAULT_OPERATORS", "DEFAULT_TYPES", "PRESETS", "Config"]
+__all__ = ["DEFAULT_OPERATORS", "DEFAULT_TYPES", "MOST_HEADER_BYTES", "PRESETS", "Config"]
+
+#: bytes of a tagged frame's headers at most: with two VLAN tags and ten words of IP options
+MOST_HEADER_BYTES = 64 + 2 * 4 + 10 * 4
 
 #: what an instance has unless it is told: all but what takes multipliers, and 64-bit floating point
 DEFAULT_OPERATORS = (Operator.SUM, Operator.MIN, Operator.MAX)
@@ -32,9 +35,9 @@ class Config:
     window: int = 8
     #: payload bytes of one segment at most: a multiple of 64, 128 to 8192
     segment_bytes: int = 1024
-    #: reduction operators of this instance
+    #: reduction operators of this instance; the default leaves out what goes with none of the types
     operators: tuple[Operator, ...] = DEFAULT_OPERATORS
-    #: element types of this instance
+    #: element types of this instance; the default leaves out what goes with none of the operators
     types: tuple[DataType, ...] = DEFAULT_TYPES
     #: pipeline registers of the floating-point adder: 3 to 10
     adder_stages: int = 8
@@ -42,6 +45,8 @@ class Config:
     queue_bits: int = 8
     #: UDP port that tagged packets are sent to
     udp_port: int = 49169
+    #: bytes of the longest frame that the network sends, without frame check: the receive buffer has room for two
+    frame_bytes: int = 9216
 
     def __post_init__(self):
         self._one_of("beat_bytes", (8, 16, 32, 64))
@@ -53,11 +58,17 @@ class Config:
             raise ValueError(f"segment_bytes is {self.segment_bytes}: it must be a multiple of 64")
         self._some_of("operators", Operator)
         self._some_of("types", DataType)
-        self._have_use("operators", lambda operator: any(defined(operator, each) for each in self.types))
-        self._have_use("types", lambda data_type: any(defined(each, data_type) for each in self.operators))
+        self._have_use("operators", DEFAULT_OPERATORS, lambda each: any(defined(each, kind) for kind in self.types))
+        self._have_use("types", DEFAULT_TYPES, lambda each: any(defined(operator, each) for operator in self.operators))
         self._between("adder_stages", 3, 10)
         self._between("queue_bits", 1, 16)
         self._between("udp_port", 1, 65535)
+        self._between("frame_bytes", 256, 16384)
+        if self.frame_bytes < self.segment_bytes + MOST_HEADER_BYTES:
+            raise ValueError(
+                f"frame_bytes is {self.frame_bytes}: a segment of {self.segment_bytes} bytes and its headers take up to "
+                f"{self.segment_bytes + MOST_HEADER_BYTES}"
+            )
 
     def _between(self, name, low, high):
         value = getattr(self, name)
@@ -86,8 +97,12 @@ class Config:
         if len(set(chosen)) != len(chosen):
             raise ValueError(f"{name} names one of its members twice")
 
-    def _have_use(self, name, useful):
-        for member in getattr(self, name):
+    def _have_use(self, name, default, useful):
+        chosen = getattr(self, name)
+        if chosen is default:
+            object.__setattr__(self, name, tuple(member for member in chosen if useful(member)))
+            return
+        for member in chosen:
             if not useful(member):
                 other = "types" if name == "operators" else "operators"
                 given = ", ".join(each.name.lower() for each in getattr(self, other))
@@ -115,6 +130,11 @@ class Config:
     def segment_beats(self) -> int:
         """Beats of the largest segment."""
         return self.segment_bytes // self.beat_bytes
+
+    @property
+    def frame_beats(self) -> int:
+        """Beats of the longest frame."""
+        return -(-self.frame_bytes // self.beat_bytes)
 
     @property
     def fold_slots(self) -> int:

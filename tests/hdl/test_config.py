@@ -33,6 +33,8 @@ from fanfold.config import PRESETS, Config
         ("adder_stages", 2, "adder_stages is 2: it must be a whole number from 3 to 10"),
         ("queue_bits", 0, "queue_bits is 0"),
         ("udp_port", 65536, "udp_port is 65536"),
+        ("frame_bytes", 255, "frame_bytes is 255: it must be a whole number from 256 to 16384"),
+        ("frame_bytes", 1135, "frame_bytes is 1135: a segment of 1024 bytes and its headers take up to 1136"),
     ],
 )
 def test_what_cannot_be_is_refused(option, value, message):

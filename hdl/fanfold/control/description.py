@@ -104,6 +104,7 @@ def _parameters(config: Config) -> dict:
         "TYPES": sum(1 << member.value for member in config.types),
         "UDP_PORT": config.udp_port,
         "QUEUE_BITS": config.queue_bits,
+        "FRAME_BYTES": config.frame_bytes,
     }
 
 

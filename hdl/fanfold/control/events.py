@@ -36,6 +36,8 @@ EVENTS: dict[str, str] = {
     "opened": "contexts that became open",
     "closed": "contexts that became free again",
     "unanswered": "answers to refused registrations that found no room and were dropped",
+    "net_dropped": "frames from the network that found no room in the receive buffer and were dropped whole",
+    "net_cut": "frames from the network, longer than frame_bytes, that were cut and marked bad for want of room",
 }
 
 

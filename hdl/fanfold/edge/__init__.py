@@ -2,6 +2,7 @@
 
 from .axi_lite import AxiLite, axi_lite_signature
 from .axi_stream import FromAxi, ToAxi, axi_layout
+from .frame_buffer import FrameBuffer
 from .top import Fanfold
 
-__all__ = ["AxiLite", "Fanfold", "FromAxi", "ToAxi", "axi_layout", "axi_lite_signature"]
+__all__ = ["AxiLite", "Fanfold", "FrameBuffer", "FromAxi", "ToAxi", "axi_layout", "axi_lite_signature"]

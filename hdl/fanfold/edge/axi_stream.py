@@ -35,34 +35,51 @@ class FromAxi(wiring.Component):
     The bytes of a beat are the ones of ``tkeep`` up to its first zero. ``tuser`` counts with ``tlast``. A frame's host
     queue is that of its first beat.
 
-    Latency: 2. Throughput: 1. Ready path: registered. Order: kept. On error: a beat with ``tkeep`` all zero is dropped
-    when it is not the last. A frame leaves with its bad mark when it has a byte after a zero in ``tkeep``, a beat that
-    is not full before the last, or no byte in the last beat; that last beat then counts as one byte.
+    What a reset cuts is lost: beats that are taken during it, and the rest of a frame that is under way when it ends.
+    A source that offers no beat in the whole of a reset is reset as well, as AXI4-Stream has it: then the next beat
+    begins a frame.
+
+    ``always_ready`` says that what follows takes every beat, as the network's buffer does: then so does this.
+
+    Latency: ``latency``. Throughput: 1. Ready path: registered, or constant. Order: kept. On error: a beat with
+    ``tkeep`` all zero is dropped when it is not the last. A frame leaves with its bad mark when it has a byte after a
+    zero in ``tkeep``, a beat that is not full before the last, or no byte in the last beat; that last beat then counts
+    as one byte.
     """
 
-    def __init__(self, config: Config, *, queue: str):
+    def __init__(self, config: Config, *, queue: str, always_ready: bool = False):
         super().__init__(
             {
-                "i": In(stream.Signature(axi_layout(config, queue))),
-                "o": Out(stream.Signature(frame_layout(config))),
+                "i": In(stream.Signature(axi_layout(config, queue), always_ready=always_ready)),
+                "o": Out(stream.Signature(frame_layout(config), always_ready=always_ready)),
             }
         )
         self._config = config
         self._queue = queue
+        self._always_ready = always_ready
 
     @property
     def latency(self) -> int:
         """Cycles from a beat's arrival to its offer."""
-        return 2
+        return 1 if self._always_ready else 2
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.arrivals = arrivals = Skid(axi_layout(self._config, self._queue))
+        arrived = stream.Signature(axi_layout(self._config, self._queue)).create()
+        arrives = self.i.valid & ~self._track_resets(m)
+        if self._always_ready:
+            m.d.comb += [arrived.payload.eq(self.i.payload), arrived.valid.eq(arrives)]
+        else:
+            m.submodules.arrivals = arrivals = Skid(axi_layout(self._config, self._queue))
+            wiring.connect(m, arrivals.o, wiring.flipped(arrived))
+            m.d.comb += [
+                arrivals.i.payload.eq(self.i.payload),
+                arrivals.i.valid.eq(arrives),
+                self.i.ready.eq(arrivals.i.ready),
+            ]
         checked = data.StructLayout({"frame": frame_layout(self._config), "null": 1})
         m.submodules.departures = departures = Slice(checked)
-        wiring.connect(m, wiring.flipped(self.i), arrivals.i)
-
-        beat, frame = arrivals.o.payload, departures.i.payload.frame
+        beat, frame = arrived.payload, departures.i.payload.frame
         full, leading = _leading_ones(beat.tkeep)
         null = departures.i.payload.null
         broken = Signal()  # this beat breaks its frame
@@ -76,8 +93,8 @@ class FromAxi(wiring.Component):
         was_broken = Signal()  # a beat before it did
         queue = Signal(self._config.queue_bits)
         m.d.comb += [
-            arrivals.o.ready.eq(departures.i.ready),
-            departures.i.valid.eq(arrivals.o.valid),
+            arrived.ready.eq(departures.i.ready),
+            departures.i.valid.eq(arrived.valid),
             frame.data.eq(beat.tdata),
             frame.last.eq(beat.tlast),
             frame.bad.eq(beat.tuser | broken | was_broken),
@@ -104,6 +121,28 @@ class FromAxi(wiring.Component):
             departures.o.ready.eq(self.o.ready | dropped),
         ]
         return m
+
+    def _track_resets(self, m: Module) -> Value:
+        """Whether beats belong to a frame that a reset has cut. What knows that is not reset itself."""
+        beat = self.i.payload
+        in_reset = ResetSignal("sync", allow_reset_less=True)
+        was_reset = Signal(reset_less=True)
+        offered = Signal(reset_less=True)  # the source has offered a beat in this reset
+        under_way = Signal(reset_less=True)  # it is within a frame
+        now_under_way = Signal()
+        rest = Signal(reset_less=True)
+        m.d.comb += now_under_way.eq(under_way)
+        with m.If(self.i.valid & self.i.ready & (beat.tlast | beat.tkeep.any())):
+            m.d.comb += now_under_way.eq(~beat.tlast)
+        with m.Elif(was_reset & ~in_reset & ~offered):
+            m.d.comb += now_under_way.eq(0)
+        m.d.sync += [
+            was_reset.eq(in_reset),
+            offered.eq(in_reset & (self.i.valid | (was_reset & offered))),
+            under_way.eq(now_under_way),
+            rest.eq(now_under_way & Mux(in_reset, self.i.valid | (was_reset & offered), rest)),
+        ]
+        return rest
 
 
 class ToAxi(wiring.Component):

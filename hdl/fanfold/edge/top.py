@@ -9,6 +9,7 @@ from ..control import Registers
 from ..engine import Engine
 from .axi_lite import AxiLite, axi_lite_signature
 from .axi_stream import FromAxi, ToAxi, axi_layout
+from .frame_buffer import FrameBuffer
 
 __all__ = ["Fanfold"]
 
@@ -26,7 +27,8 @@ class Fanfold(wiring.Component):
     ``s_axis_net``, ``m_axis_net`` (the wire's side), AXI4-Lite ``s_axil``, all in the clock domain ``sync``.
 
     Latency: the engine's and ``latency`` more, on every way from port to port. Throughput: one beat a cycle at every
-    stream port. Ready path: registered at every port. Order, on error: see the adapters, the registers, and the engine.
+    stream port. Ready path: registered at every port; ``s_axis_net`` is always ready. Order, on error: see the
+    adapters, the buffer, the registers, and the engine.
     """
 
     def __init__(self, config: Config, engine: wiring.Component | None = None):
@@ -40,33 +42,45 @@ class Fanfold(wiring.Component):
         super().__init__(ports)
         self._engine = Engine(config) if engine is None else engine
         self._adapters = {
-            prefix: (FromAxi if incoming else ToAxi)(config, queue=queue)
+            prefix: FromAxi(config, queue=queue, always_ready=prefix == "s_axis_net")  # the network does not wait
+            if incoming
+            else ToAxi(config, queue=queue)
             for prefix, (incoming, queue) in _STREAMS.items()
         }
+        self._buffer = FrameBuffer(config)
         self._registers = Registers(config)
 
     @property
     def latency(self) -> int:
-        """Cycles that the adapters add between an incoming and an outgoing port."""
-        return self._adapters["s_axis_host"].latency + self._adapters["m_axis_host"].latency
+        """Cycles that the edge adds between an incoming and an outgoing port: the same on every way."""
+        from_host, from_net = self._adapters["s_axis_host"].latency, self._adapters["s_axis_net"].latency
+        assert from_host == from_net + self._buffer.latency
+        return from_host + self._adapters["m_axis_host"].latency
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.engine = engine = self._engine
         m.submodules.registers = registers = self._registers
+        m.submodules.net_buffer = buffer = self._buffer
         m.submodules.axil = axil = AxiLite()
         for prefix, adapter in self._adapters.items():
             m.submodules[prefix] = adapter
             self._connect_stream(m, prefix, adapter)
         wiring.connect(m, self._adapters["s_axis_host"].o, engine.host_i)
-        wiring.connect(m, self._adapters["s_axis_net"].o, engine.net_i)
+        wiring.connect(m, self._adapters["s_axis_net"].o, buffer.i)
+        wiring.connect(m, buffer.o, engine.net_i)
         wiring.connect(m, engine.host_o, self._adapters["m_axis_host"].i)
         wiring.connect(m, engine.net_o, self._adapters["m_axis_net"].i)
 
         self._connect_axil(m, axil)
         wiring.connect(m, axil.bus, registers.bus)
         wiring.connect(m, registers.release, engine.release)
-        m.d.comb += [registers.events.eq(engine.events), registers.open_contexts.eq(engine.open_contexts)]
+        m.d.comb += [
+            registers.events.eq(engine.events),
+            registers.events.net_dropped.eq(buffer.dropped),
+            registers.events.net_cut.eq(buffer.cut),
+            registers.open_contexts.eq(engine.open_contexts),
+        ]
         return m
 
     def _connect_stream(self, m: Module, prefix: str, adapter: FromAxi | ToAxi):

@@ -29,6 +29,7 @@ CONFIG_HELP = {
     "adder_stages": "pipeline registers of the floating-point adder: 3 to 9",
     "queue_bits": "width of the host queue number: 1 to 16",
     "udp_port": "UDP port of tagged packets",
+    "frame_bytes": "bytes of the longest frame from the network, 256 to 16384: the receive buffer has room for two",
 }
 
 

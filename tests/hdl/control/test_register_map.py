@@ -36,8 +36,9 @@ def test_every_event_has_its_counter():
 @pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
 def test_constants_tell_the_configuration(config):
     registers = by_name(config)
-    for name in ("beat_bytes", "contributors", "contexts", "window", "segment_bytes", "udp_port", "queue_bits"):
-        assert registers[name].reset == getattr(config, name)
+    for name, value in config.as_dict().items():
+        if name not in ("operators", "types", "adder_stages"):
+            assert registers[name].reset == value
     for name in ("operators", "types"):
         codes = [code for code in range(32) if registers[name].reset >> code & 1]
         assert codes == sorted(member.value for member in getattr(config, name))
@@ -45,9 +46,10 @@ def test_constants_tell_the_configuration(config):
 
 
 def test_the_extremes_of_the_configuration_fit_their_registers():
-    extreme = Config(contributors=128, contexts=256, window=64, segment_bytes=8192, queue_bits=16, udp_port=65535)
+    sizes = dict(contributors=128, contexts=256, window=64, segment_bytes=8192, queue_bits=16, udp_port=65535)
+    extreme = Config(**sizes, frame_bytes=16384)
     registers = by_name(extreme)
-    for name in ("contributors", "contexts", "window", "segment_bytes", "queue_bits", "udp_port"):
+    for name in (*sizes, "frame_bytes"):
         assert registers[name].reset == getattr(extreme, name)
     assert [name for name in registers if name.startswith("open_contexts")] == [f"open_contexts_{n}" for n in range(8)]
 

@@ -3,10 +3,13 @@
 import random
 
 import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from fanfold.config import Config
 from fanfold.edge import FromAxi, ToAxi, axi_layout
-from fanfold_sim.bench import STALLS, Stall, receive, refuses, run, send
+from fanfold_sim.bench import STALLS, Stall, cycle, receive, refuses, run, send
 
 WIDTHS = (8, 16, 32, 64)
 
@@ -84,6 +87,25 @@ def test_frames_come_in(width, stall):
 
     async def sink(ctx):
         taken = [plain(beat, expected[0]) for beat in await receive(ctx, dut.o, len(expected), stall, seed=2)]
+        for beat in (*taken, *expected):
+            beat["data"] &= (1 << 8 * beat["count"]) - 1
+            beat["bad"] &= beat["last"]
+        assert taken == expected
+
+    full_rate(dut, run(dut, source, sink, cycles=2000), stall)
+
+
+@pytest.mark.parametrize("stall", [Stall.NONE, Stall.SLOW_SOURCE])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_frames_come_in_where_nothing_waits(width, stall):
+    dut = FromAxi(config(width), queue="tdest", always_ready=True)
+    expected = beats(width)
+
+    async def source(ctx):
+        await send(ctx, dut.i, transfers(width, "tdest"), stall, seed=1)
+
+    async def sink(ctx):
+        taken = [plain(beat, expected[0]) for beat in await receive(ctx, dut.o, len(expected))]
         for beat in (*taken, *expected):
             beat["data"] &= (1 << 8 * beat["count"]) - 1
             beat["bad"] &= beat["last"]
@@ -180,3 +202,101 @@ def test_the_mark_counts_on_the_last_beat_only():
 def test_the_queue_has_two_names():
     with refuses("queue is 'tuser'"):
         axi_layout(config(8), "tuser")
+
+
+class Foreign(wiring.Component):
+    """An adapter whose source keeps no rule of ours in a reset."""
+
+    def __init__(self, width, always_ready):
+        self.adapter = FromAxi(config(width), queue="tid", always_ready=always_ready)
+        members = self.adapter.signature.members
+        beat = axi_layout(config(width), "tid")
+        super().__init__({"beat": In(beat), "valid": In(1), "ready": Out(1), "o": members["o"]})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.adapter = adapter = self.adapter
+        wiring.connect(m, adapter.o, wiring.flipped(self.o))
+        m.d.comb += [
+            adapter.i.payload.eq(self.beat),
+            adapter.i.valid.eq(self.valid),
+            self.ready.eq(adapter.i.ready),
+        ]
+        return m
+
+
+LONG, WHOLE = bytes(range(64, 256)), bytes(range(60))
+
+
+def after_resets(width, episodes, always_ready):
+    """What comes out of a long frame with a reset in it and three whole frames after it, for each of ``episodes``:
+    (beats before the reset, its cycles, whether the source is reset as well or goes on)."""
+    dut = Foreign(width, always_ready)
+    reset, done = Signal(), []
+    taken = []
+
+    async def source(ctx):
+        for before, cycles, source_is_reset in episodes:
+            taken.append([])
+            items = [transfer(data, last, 0, 5) for data, last in cut(LONG, width)]
+            following = [transfer(data, last, 0, 6) for data, last in 3 * cut(WHOLE, width)]
+            waiting = items + following
+            now = 0
+            while waiting:
+                in_reset = before <= now < before + cycles
+                if source_is_reset and now == before:
+                    waiting = list(following)
+                valid = not (in_reset and source_is_reset)
+                ctx.set(reset, in_reset)
+                ctx.set(dut.beat, waiting[0])
+                ctx.set(dut.valid, valid)
+                if (await cycle(ctx, dut.ready))[0] and valid:
+                    waiting.pop(0)
+                now += 1
+            ctx.set(dut.valid, 0)
+            for _ in range(4):
+                await cycle(ctx)
+        done.append(True)
+
+    async def sink(ctx):
+        if not always_ready:
+            ctx.set(dut.o.ready, 1)
+        got = []
+        while not done:
+            in_reset, valid, beat = await cycle(ctx, reset, dut.o.valid, dut.o.payload)
+            got = [] if in_reset else got  # the receiver is reset as well
+            if valid and not in_reset:
+                got.append(beat)
+                if beat.last:
+                    taken[-1].append(frame_of(got, width)[0])
+                    got = []
+
+    run(dut, source, sink, cycles=20_000, reset=reset)
+    return taken
+
+
+@pytest.mark.parametrize("always_ready", (False, True))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_rest_of_a_frame_that_a_reset_cut_is_no_frame(width, always_ready):
+    beats = len(LONG) // width
+    episodes = [(before, cycles, False) for cycles in (1, 2, 4) for before in range(1, beats - cycles)]
+    for (before, cycles, _), taken in zip(episodes, after_resets(width, episodes, always_ready), strict=True):
+        assert taken == 3 * [WHOLE], f"reset of {cycles} cycles after {before}"
+
+
+@pytest.mark.parametrize("always_ready", (False, True))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_frame_that_begins_in_a_reset_is_lost_whole(width, always_ready):
+    """The reset takes the end of the long frame, and the first beats of the next one, or all of it."""
+    beats, following = len(LONG) // width, -(-len(WHOLE) // width)
+    episodes = [(beats - 1, 1 + more, False) for more in range(1, following + 1)]
+    for (_, cycles, _), taken in zip(episodes, after_resets(width, episodes, always_ready), strict=True):
+        assert taken == 2 * [WHOLE], f"reset of {cycles} cycles"
+
+
+@pytest.mark.parametrize("always_ready", (False, True))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_source_that_is_reset_as_well_begins_anew(width, always_ready):
+    episodes = [(before, cycles, True) for cycles in (1, 2, 7) for before in range(1, len(LONG) // width)]
+    for (before, cycles, _), taken in zip(episodes, after_resets(width, episodes, always_ready), strict=True):
+        assert taken == 3 * [WHOLE], f"reset of {cycles} cycles after {before}"
