@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import fanfold_sim.cli.simulate
-from fanfold.codes import Port
+from fanfold.codes import DataType, Operator, Port
 from fanfold.config import Config
 from fanfold_sim.captures import CaptureWriter, read_frames
 from fanfold_sim.cli import main
 from fanfold_sim.cli.options import CONFIG_HELP
 from fanfold_sim.host.background import synthetic_frames
 from fanfold_sim.host.node import SimulationError
+from fanfold_sim.host.rows import made_up_rows
 
 TOPOLOGIES = Path(__file__).parent / "topologies"
 SMALL = ("--topology", str(TOPOLOGIES / "hwloc2-sockets.xml"), "--simulator", "reference")
@@ -70,12 +71,46 @@ def test_lstopo_files(name, by, capsys):
     assert name in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("dtype", ["<i4", ">i4", "<u4", "<f4", ">f4"])
-def test_data_from_a_file(tmp_path, capsys, dtype):
+#: NICs that have everything
+ALL = ("--operators", "all", "--types", "all")
+
+
+@pytest.mark.parametrize("kind", [*DataType], ids=lambda kind: kind.name)
+def test_data_from_a_file(tmp_path, capsys, kind):
     path = tmp_path / "rows.npy"
-    np.save(path, np.arange(16 * 40, dtype=dtype).reshape(16, 40))
-    assert simulate("--data", path, "--op", "max") == 0
-    assert "160 bytes a core" in capsys.readouterr().out
+    np.save(path, made_up_rows(kind, 16, 10 * kind.element_bytes, 4))
+    name = kind.name.lower()
+    # whole numbers of 16 bits may be those of bfloat16, which NumPy does not have
+    said = ("--type", name) if name == "bfloat16" else ()
+    operator = "minloc" if kind.pair else "max"
+    assert simulate("--data", path, "--op", operator, *said, *ALL) == 0
+    assert f"{operator} of {name}, {10 * kind.element_bytes} bytes a core" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("operator", [*Operator], ids=lambda operator: operator.name)
+def test_an_operator_takes_the_usual_type_that_fits(tmp_path, operator):
+    report = tmp_path / "report.json"
+    name = operator.name.lower()
+    assert simulate("--op", name, *ALL, "--json", report) == 0
+    found = json.loads(report.read_text())
+    usual = "float32" if name in ("sum", "prod", "min", "max") else "int32"
+    assert (found["operator"], found["type"]) == (name, "float32_int32" if name.endswith("loc") else usual)
+
+
+@pytest.mark.parametrize("kind", [*DataType], ids=lambda kind: kind.name)
+def test_a_type_takes_the_usual_operator_that_fits(tmp_path, kind):
+    report = tmp_path / "report.json"
+    assert simulate("--type", kind.name.lower(), *ALL, "--json", report) == 0
+    found = json.loads(report.read_text())
+    expected = ("minloc" if kind.pair else "sum", kind.name.lower())
+    assert (found["operator"], found["type"], found["correct"]) == (*expected, True)
+
+
+def test_a_pair_of_the_configuration_is_taken(tmp_path):
+    report = tmp_path / "report.json"
+    assert simulate("--types", "int8,uint64", "--operators", "band,max", "--json", report) == 0
+    found = json.loads(report.read_text())
+    assert (found["operator"], found["type"]) == ("band", "int8"), "the first"
 
 
 def test_a_barrier(tmp_path):
@@ -128,6 +163,9 @@ def npy(path, array):
     return path
 
 
+SOME = ("--operators", "sum,min,bor", "--types", "int32,float32")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -139,11 +177,16 @@ def npy(path, array):
         (("--group-by", "rack"), "'rack' (choose from 'socket', 'numa', 'core')"),
         (("--collective", "alltoall"), "'alltoall' (choose from 'allreduce', 'barrier')"),
         (("--simulator", "spice"), "'spice' (choose from 'auto', 'reference', 'amaranth', 'verilator')"),
-        (("--op", "prod"), "--op prod: this configuration has sum, min, max"),
-        (("--op", "median"), "--op median: it must be one of sum, min, max"),
-        (("--type", "float64"), "--type float64: this configuration has int32, uint32, float32"),
-        (("--type", "quad"), "--type quad: it must be one of int32, uint32, float32"),
+        ((*SOME, "--op", "prod"), "--op prod: this configuration has sum, min, bor; --operators gives it others"),
+        ((*SOME, "--op", "median"), "--op median: it must be one of sum, min, bor"),
+        ((*SOME, "--type", "int8"), "--type int8: this configuration has int32, float32; --types gives it others"),
+        ((*SOME, "--type", "quad"), "--type quad: it must be one of int32, float32"),
         (("--type", "float32", "--types", "int32"), "--type float32: this configuration has int32"),
+        (
+            (*SOME, "--op", "bor", "--type", "float32"),
+            "--op bor of type float32 is not defined: float32 has sum, min; bor takes int32",
+        ),
+        (("--types", "int8", "--operators", "sum,minloc"), "operators has minloc: it is not defined with any of the"),
         (("--bytes", 1023), "--bytes 1023 bytes for each core: it must be a whole number of float32 elements of 4"),
         (("--bytes", 0), "at least one"),
         (("--bytes", 1 << 40), "all together must be at most"),
@@ -192,8 +235,8 @@ def test_bad_input_is_one_line_and_exit_2(capsys, arguments, message):
         (np.ones((15, 4), "f4"), "its shape is 15 x 4: it must be 16 x N"),
         (np.ones(16, "f4"), "its shape is 16: it must be 16 x N"),
         (np.ones((16, 0), "f4"), "its shape is 16 x 0"),
-        (np.ones((16, 4)), "its elements are float64: types are int32, uint32, float32"),
-        (np.ones((16, 4), "c8"), "its elements are complex64"),
+        (np.ones((16, 4)), "its elements are float64, but the type is float32"),
+        (np.ones((16, 4), "c8"), "its elements are complex64: types are int8, int16, "),
         (np.ones((16, 4), "i4"), "its elements are int32, but the type is float32"),
     ],
 )
@@ -201,6 +244,12 @@ def test_wrong_data_files(capsys, tmp_path, array, message):
     path = npy(tmp_path / "rows.npy", array)
     assert simulate("--data", path, "--type", "float32") == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_data_file_of_a_type_that_the_configuration_lacks(capsys, tmp_path):
+    path = npy(tmp_path / "rows.npy", np.ones((16, 4), "i2"))
+    assert simulate("--data", path, *SOME) == 2
+    assert "--data of type int16: this configuration has int32, float32" in capsys.readouterr().err
 
 
 def test_verilator_without_a_compiler(capsys, monkeypatch):
