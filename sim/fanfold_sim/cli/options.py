@@ -34,6 +34,7 @@ CONFIG_HELP = {
     "adder_stages": "pipeline registers of the floating-point adder: 3 to 10",
     "queue_bits": "width of the host queue number: 1 to 16",
     "udp_port": "UDP port of tagged packets",
+    "frame_bytes": "bytes of the longest frame from the network, 256 to 16384: the receive buffer has room for two",
 }
 
 #: parameters that are lists of codes
