@@ -6,11 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 import softfloatpy
+from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
 from fanfold.codes import DataType, Operator
 from fanfold.config import Config
 from fanfold.fold.product.layouts import product_layout
+from fanfold.fold.product.parts import multipliers
 from fanfold.fold.product.product import Product, product_latency
 from fanfold.fold.units import float_units
 
@@ -30,18 +32,18 @@ SOFTFLOAT = {
 
 INTEGERS = tuple(each for each in DataType if each.value <= DataType.UINT64.value)
 
-#: types of an instance, and the cycles its products take
+#: types of an instance, the cycles its products take, the multipliers of its lanes
 BUILT = {
-    "int32": ((DataType.INT32,), 3),
-    "small integers": ((DataType.INT8, DataType.UINT16), 3),
-    "int8 and int64": ((DataType.INT8, DataType.INT64), 5),
-    "float16": ((DataType.FLOAT16,), 5),
-    "bfloat16": ((DataType.BFLOAT16,), 5),
-    "float64": ((DataType.FLOAT64,), 6),
-    "default": ((DataType.INT32, DataType.UINT32, DataType.FLOAT32), 5),
-    "three formats": ((DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32), 5),
-    "no 64 bits": ((*INTEGERS[:3], *INTEGERS[4:7], DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32), 5),
-    "everything": ((*INTEGERS, *FIELDS, DataType.FLOAT32_INT32), 6),
+    "int32": ((DataType.INT32,), 3, 6),
+    "small integers": ((DataType.INT8, DataType.UINT16), 3, 8),
+    "int8 and int64": ((DataType.INT8, DataType.INT64), 5, 14),
+    "float16": ((DataType.FLOAT16,), 5, 4),
+    "bfloat16": ((DataType.BFLOAT16,), 5, 4),
+    "float64": ((DataType.FLOAT64,), 6, 16),
+    "default": ((DataType.INT32, DataType.UINT32, DataType.FLOAT32), 5, 8),
+    "three formats": ((DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32), 5, 8),
+    "no 64 bits": ((*INTEGERS[:3], *INTEGERS[4:7], DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32), 5, 8),
+    "everything": ((*INTEGERS, *FIELDS, DataType.FLOAT32_INT32), 6, 16),
 }
 
 
@@ -233,22 +235,40 @@ def lanes(data_type, pairs) -> list[tuple[DataType, int, int]]:
     return cases
 
 
+def mixed(rng, types, count) -> list[tuple[DataType, int, int]]:
+    """Lanes whose types change from one to the next."""
+    cases = []
+    for _ in range(count):
+        data_type = rng.choice(plain(types))
+        cases += lanes(data_type, [random_pair(rng, data_type) for _ in range(8 // data_type.element_bytes)])
+    return cases
+
+
 @pytest.mark.parametrize("name", BUILT)
 def test_mixed_types(name):
-    """Types change from cycle to cycle."""
-    types, latency = BUILT[name]
+    types, latency, _ = BUILT[name]
     assert product_latency(Config(operators=(Operator.PROD,), types=plain(types))) == latency
-    rng = random.Random(name)
-    cases = []
-    for _ in range(400 if name == "everything" else 600):
-        data_type = rng.choice(plain(types))
-        count = 8 // data_type.element_bytes
-        cases += lanes(data_type, [random_pair(rng, data_type) for _ in range(count)])
-    check(types, cases)
+    check(types, mixed(random.Random(name), types, 400))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BUILT)
+def test_many_mixed_types(name):
+    types, _, _ = BUILT[name]
+    check(types, mixed(random.Random(f"many {name}"), types, 20000))
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_multipliers(name):
+    """There are as many as are said, and no more."""
+    types, _, count = BUILT[name]
+    dut = product_of(types)
+    assert multipliers(Config(operators=(Operator.PROD,), types=plain(types))) == count
+    assert rtlil.convert(dut, name="top").count("cell $mul ") == count
 
 
 def test_special_pairs_of_narrow_formats():
-    types, _ = BUILT["three formats"]
+    types, _, _ = BUILT["three formats"]
     cases = []
     for data_type in types:
         numbers = specials(data_type)

@@ -23,8 +23,9 @@ def product_layout(form: Format) -> data.StructLayout:
     one is the carry or the hidden bit, unless the product is zero or that of two subnormals, which is below half of
     the smallest number. ``distance`` is not 0 only where ``exponent`` is 1. A zero has exponent 1 and no sticky bit.
 
-    With ``nan`` no other field has a meaning, with ``infinite`` only ``sign`` has. A product is infinite, too, when
-    its exponent is beyond the largest of its type; one that the carry or the rounding takes there is not marked.
+    With ``nan`` no other field has a meaning; otherwise, with ``infinite`` only ``sign`` has. A product is infinite,
+    too, when its exponent is beyond the largest of its type; one that the carry or the rounding takes there is not
+    marked.
     """
     return data.StructLayout(
         {

@@ -78,7 +78,6 @@ class Scale(wiring.Component):
             sign=s.sign,
             zero=s.zero,
             infinite=s.infinite,
-            finite=s.finite,
             nan=s.nan,
         )
         self._finish(m, moving)
@@ -105,8 +104,7 @@ class Scale(wiring.Component):
             choice=self.choice,
             sign=kinds.sign,
             zero=zero[0] | zero[1],
-            infinite=special & ~undefined,
-            finite=~special,
+            infinite=special,
             nan=undefined,
         )
 
@@ -125,7 +123,7 @@ class Scale(wiring.Component):
         bias = choose(
             s.choice, {each: C((FORMATS[each].top_exponent >> 1) + 1, form.exponent) for each in self._unit.types}
         )
-        carried = {name: getattr(s, name) for name in ("choice", "sign", "zero", "infinite", "finite", "nan")}
+        carried = {name: getattr(s, name) for name in ("choice", "sign", "zero", "infinite", "nan")}
         return _registers(
             m, "count", coarse=reduce(or_, coarse), fine=reduce(or_, fine), ahead=s.exponent - bias, **carried
         )
@@ -152,7 +150,7 @@ class Scale(wiring.Component):
             self.o.magnitude.eq((s.window << s.fine)[COUNT_GROUP - 1 : len(s.window)]),
             self.o.sticky.eq(s.sticky | lost),
             self.o.distance.eq(Mux(below, size, 0)),
-            self.o.infinite.eq(s.infinite | (s.finite & ~below & choose(s.choice, beyond))),
+            self.o.infinite.eq(s.infinite | (~below & choose(s.choice, beyond))),
             self.o.nan.eq(s.nan),
         ]
 
