@@ -56,7 +56,7 @@ def build(harness: Harness, verilog: Callable[[], str], origins: Sequence | None
     library = kept / name / harness.library
     if not library.exists():
         _say(f"Building it with Verilator and {toolchain.compiler()} ...")
-        _compile(harness, text, library.parent, flags, environment)
+        _compile(harness, text, library.parent, kept / f"runtime-{_digest(*makes[:-1])}", flags, environment)
     _say(f"Ready after {time.monotonic() - started:.0f} s, kept in {library.parent}")
     if note:
         fresh = Path(f"{note}.{os.getpid()}")
@@ -65,26 +65,45 @@ def build(harness: Harness, verilog: Callable[[], str], origins: Sequence | None
     return library
 
 
-def _compile(harness: Harness, text: str, place: Path, flags: list[str], environment: dict[str, str]) -> None:
-    """Builds the library beside ``place`` and moves it there whole, so that a build cut short leaves nothing there."""
+def _compile(
+    harness: Harness, text: str, place: Path, runtime: Path, flags: list[str], environment: dict[str, str]
+) -> None:
+    """Builds the library beside ``place`` and moves it there whole, so that a build cut short leaves nothing there.
+
+    Verilator's own objects, which are the same in every model of the same flags and take longer than a small model,
+    are kept in ``runtime``.
+    """
     work = Path(tempfile.mkdtemp(prefix="building-", dir=place.parent))
+    objects = work / "obj"
+    objects.mkdir()
     try:
+        made = [shutil.copy(each, objects) for each in runtime.glob("*.o")]
+        keep = ["-MAKEFLAGS", " ".join(f"-o {Path(each).name}" for each in made)] if made else []
         source = work / f"{harness.top}.v"
         source.write_text(text)
-        command = [toolchain.verilator(), *flags, "--Mdir", "obj", "-o", f"../{harness.library}"]
+        command = [toolchain.verilator(), *flags, *keep, "--Mdir", "obj", "-o", f"../{harness.library}"]
         command += [source.name, str(harness.source)]
         built = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
         if built.returncode:
             raise RuntimeError(f"Verilator cannot build the model:\n{(built.stdout + built.stderr)[-4000:]}")
-        shutil.rmtree(work / "obj")
-        work.chmod(0o755)
-        try:
-            work.rename(place)
-        except OSError:
-            if not (place / harness.library).exists():
-                raise  # else another process has built the same meanwhile
+        for built_object in objects.iterdir():
+            if not (built_object.suffix == ".o" and built_object.name.startswith("verilated")):
+                built_object.unlink()
+        _move(objects, runtime)
+        _move(work, place)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _move(folder: Path, place: Path) -> None:
+    """``folder`` becomes ``place``, whole; where another process has built the same meanwhile, it is thrown away."""
+    folder.chmod(0o755)
+    try:
+        folder.rename(place)
+    except OSError:
+        if not place.exists():
+            raise
+        shutil.rmtree(folder)
 
 
 def _flags(harness: Harness) -> list[str]:
