@@ -78,10 +78,9 @@ def test_arrays_of_any_shape(data_type):
     rng = np.random.default_rng(3)
     a, b = (as_array(data_type, rng.bytes(60_000 * data_type.element_bytes)) for _ in range(2))
     flat = fold_arrays(operator, data_type, a, b)
-    assert flat.tobytes() == fold_bytes(operator, data_type, a.tobytes(), b.tobytes())
-    for at in (0, 24_575, 24_576, 24_577, 59_990):
-        parts = [side[at : at + 10].tobytes() for side in (a, b, flat)]
-        assert fold_bytes(operator, data_type, *parts[:2]) == parts[2]
+    for at in range(0, 60_000, 1000):
+        parts = [side[at : at + 1000].tobytes() for side in (a, b, flat)]
+        assert fold_bytes(operator, data_type, *parts[:2]) == parts[2], at
     before = a.tobytes(), b.tobytes()
     rows = [side.reshape(30, 2000, *side.shape[1:])[:, ::3] for side in (a, b, flat)]
     assert (fold_arrays(operator, data_type, *rows[:2]) == rows[2]).all()
