@@ -4,7 +4,7 @@ A block takes the whole object only where it composes others; everything is deri
 is sized by hand twice.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 from .codes import DataType, Operator, defined
 
@@ -14,8 +14,8 @@ __all__ = ["DEFAULT_OPERATORS", "DEFAULT_TYPES", "MOST_HEADER_BYTES", "PRESETS",
 MOST_HEADER_BYTES = 64 + 2 * 4 + 10 * 4
 
 #: what an instance has unless it is told: all but what takes multipliers, and 64-bit floating point
-DEFAULT_OPERATORS = (Operator.SUM, Operator.MIN, Operator.MAX)
-DEFAULT_TYPES = (DataType.INT32, DataType.UINT32, DataType.FLOAT32)
+DEFAULT_OPERATORS = tuple(each for each in Operator if each is not Operator.PROD)
+DEFAULT_TYPES = tuple(each for each in DataType if each not in (DataType.FLOAT64, DataType.FLOAT64_INT32))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +66,8 @@ class Config:
         self._between("frame_bytes", 256, 16384)
         if self.frame_bytes < self.segment_bytes + MOST_HEADER_BYTES:
             raise ValueError(
-                f"frame_bytes is {self.frame_bytes}: a segment of {self.segment_bytes} bytes and its headers take up to "
-                f"{self.segment_bytes + MOST_HEADER_BYTES}"
+                f"frame_bytes is {self.frame_bytes}: a segment of {self.segment_bytes} bytes and its headers take up "
+                f"to {self.segment_bytes + MOST_HEADER_BYTES}"
             )
 
     def _between(self, name, low, high):
@@ -175,10 +175,24 @@ def _member(members, option, text):
         raise ValueError(f"{option} has {text!r}: known are {allowed}") from None
 
 
-#: configurations with a name: ``tiny`` for tests, ``numa`` for a leader a NUMA domain, ``cores`` for a leader a core
+#: what most programs reduce
+_COMMON_OPERATORS = (Operator.SUM, Operator.MIN, Operator.MAX)
+_COMMON_TYPES = (DataType.INT32, DataType.UINT32, DataType.FLOAT32)
+_TINY = Config(
+    beat_bytes=8,
+    contributors=4,
+    contexts=2,
+    window=2,
+    segment_bytes=128,
+    operators=_COMMON_OPERATORS,
+    types=_COMMON_TYPES,
+)
+
+#: configurations with a name: ``tiny`` and ``small`` for tests, with the commonest operators and types alone, ``numa``
+#: for a leader a NUMA domain, ``cores`` for a leader a core
 PRESETS = {
-    "tiny": Config(beat_bytes=8, contributors=4, contexts=2, window=2, segment_bytes=128),
-    "small": Config(beat_bytes=16, contributors=4, contexts=2, window=4, segment_bytes=256),
+    "tiny": _TINY,
+    "small": replace(_TINY, beat_bytes=16, window=4, segment_bytes=256),
     "numa": Config(),
     "cores": Config(contributors=128, contexts=2, window=4),
 }

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fanfold.codes import DataType, Operator, Status
-from fanfold.config import PRESETS, Config
+from fanfold.config import DEFAULT_OPERATORS, DEFAULT_TYPES, PRESETS, Config
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,6 @@ from fanfold.config import PRESETS, Config
         ("segment_bytes", 64, "segment_bytes is 64"),
         ("operators", (), "operators is empty: choose at least one of sum, prod, min, max"),
         ("operators", ("sum",), "operators has 'sum': it must be one of sum, prod, min"),
-        (
-            "operators",
-            (Operator.SUM, Operator.MINLOC),
-            r"operators has minloc: .* any of the types \(int32, uint32, float32\)",
-        ),
-        ("types", (DataType.INT32, DataType.FLOAT64_INT32), "types has float64_int32: it is not defined with any"),
         ("types", (DataType.INT32, DataType.INT32), "types names one of its members twice"),
         ("adder_stages", 2, "adder_stages is 2: it must be a whole number from 3 to 10"),
         ("queue_bits", 0, "queue_bits is 0"),
@@ -40,6 +34,22 @@ from fanfold.config import PRESETS, Config
 def test_what_cannot_be_is_refused(option, value, message):
     with pytest.raises(ValueError, match=message):
         Config(**{option: value})
+
+
+def test_what_has_no_use_is_refused_when_it_was_asked_for():
+    message = r"operators has minloc: it is not defined with any of the types \(int32\); leave it out"
+    with pytest.raises(ValueError, match=message):
+        Config(operators=(Operator.SUM, Operator.MINLOC), types=(DataType.INT32,))
+    message = r"types has float64_int32: it is not defined with any of the operators \(sum\)"
+    with pytest.raises(ValueError, match=message):
+        Config(operators=(Operator.SUM,), types=(DataType.INT32, DataType.FLOAT64_INT32))
+
+
+def test_defaults_leave_out_what_has_no_use():
+    assert Config(types=(DataType.FLOAT32,)).operators == (Operator.SUM, Operator.MIN, Operator.MAX)
+    assert not any(each.pair for each in Config(operators=(Operator.SUM,)).types)
+    assert Config(operators=(Operator.BAND,)).types == DEFAULT_TYPES[:8]
+    assert (Config().operators, Config().types) == (DEFAULT_OPERATORS, DEFAULT_TYPES)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
