@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fanfold.codes import DataType, Operator
+from fanfold.codes import Operator
 from fanfold.config import Config
 
 __all__ = ["Latencies"]
@@ -43,7 +43,6 @@ class Latencies:
     @classmethod
     def of(cls, config: Config) -> "Latencies":
         """The latencies of an instance."""
-        adds_floats = Operator.SUM in config.operators and DataType.FLOAT32 in config.types
         return cls(
             edge_in=2,
             edge_out=1,
@@ -53,7 +52,7 @@ class Latencies:
             checksum=3,
             decide=5,
             plan=3,
-            fold_level=3 + (config.adder_stages if adds_floats else 2),
+            fold_level=3 + _lane(config),
             results=1,
             enrol=6,
             announce=1,
@@ -66,3 +65,16 @@ class Latencies:
     def through_fold(self, config: Config) -> int:
         """From the decision about a contribution's last beat to its segment."""
         return self.plan + config.levels * self.fold_level + self.results
+
+
+def _lane(config: Config) -> int:
+    """Through a lane: floating-point adders, or two registers; and multipliers in front of them."""
+    multiplies = Operator.PROD in config.operators
+    numbers = [each for each in config.types if not each.pair]
+    floats = any(each.floating for each in numbers) and (multiplies or Operator.SUM in config.operators)
+    cycles = config.adder_stages if floats else 2
+    if multiplies:
+        widths = {max(each.element_bytes, 2) for each in numbers if not each.floating}
+        cycles += 4 if any(each.element_bytes == 8 for each in numbers) else 3
+        cycles += 2 if floats else len(widths) > 1
+    return cycles
