@@ -38,6 +38,8 @@ __all__ = [
 
 #: the flag in IPv4's ``fragment`` field
 DONT_FRAGMENT = 0x4000
+#: IPv4 addresses from here up are multicast, reserved or broadcast
+_GROUP_ADDRESSES = 0xE000_0000
 #: the flag for more fragments, and the offset: a packet with any of these bits is a fragment
 _FRAGMENT_BITS = 0x3FFF
 
@@ -275,6 +277,8 @@ def inspect(frame: bytes, udp_port: int, *, queue: int = 0) -> tuple[Packet | No
         return None, "headers cut short"
     if _ones_sum(frame[at:udp_at]) != 0xFFFF:
         return None, "wrong IPv4 checksum"
+    if (frame[0] | frame[6]) & 1 or max(source_ip, own_ip) >= _GROUP_ADDRESSES:
+        return None, "from or to a group"
     source_port, own_port, udp_length, checksum = _UDP.unpack_from(frame, udp_at)
     if own_port != udp_port:
         return None, f"UDP port {own_port}"

@@ -74,6 +74,9 @@ class Verdict(wiring.Component):
         to_port = (ip.protocol == IP_PROTOCOL_UDP) & (udp.destination == self._config.udp_port)
         rules = {
             "candidate": aligned.complete & early.ipv4 & to_port,
+            "one_to_one": ~(
+                ethernet.destination[40] | ethernet.source[40] | _is_group(ip.destination) | _is_group(ip.source)
+            ),
             "whole": (ip.fragment & _FRAGMENT_BITS) == 0,
             "version": FLAGS(header.flags).version == VERSION,
             "registration": header.collective == Collective.REGISTER.value,
@@ -141,6 +144,11 @@ def _adds_up(name, a, b, total, size=4) -> dict[str, Value]:
     carries = (a & b) | ((a | b) & ~total)
     right = ~(Cat(lacks, C(0, 1)) ^ Cat(C(0, 1), carries))
     return {f"{name}_{at}": right[at : min(at + size, 17)].all() for at in range(0, 17, size)}
+
+
+def _is_group(address) -> Value:
+    """Whether an IPv4 address is no single host's: multicast, reserved or broadcast, from 224.0.0.0 up."""
+    return address[29:].all()
 
 
 def _number(tag) -> Value:

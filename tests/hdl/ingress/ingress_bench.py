@@ -1,5 +1,6 @@
 """What the ingress tests share: a registry that answers, frames as beats, and the check against plain Python."""
 
+import random
 from dataclasses import dataclass
 
 from amaranth import *
@@ -11,7 +12,8 @@ from fanfold.config import Config
 from fanfold.ingress import Ingress
 from fanfold.wire import frame_layout, head_layout, payload_layout
 from fanfold_sim.bench import Stall, cycle, receive, receive_packet, run, send
-from fanfold_sim.frames import Address, Packet, build, inspect
+from fanfold_sim.frames import Address, Packet, build, flags_byte
+from fanfold_sim.reference.classify import classify
 
 KEY = 0xC0FFEE01
 COMM_ID = 0x1234
@@ -26,9 +28,9 @@ def configured(beat_bytes: int) -> Config:
     return Config(beat_bytes=beat_bytes, contributors=4, contexts=2, window=2, segment_bytes=128)
 
 
-def packet(payload=b"", *, tags=0, option_words=0, trailer=b"", **changes) -> bytes:
-    """A collective frame to an open context."""
-    options = bytes((7 * at + 3) % 256 for at in range(4 * option_words))
+def packet(payload=b"", *, tags=0, option_words=0, options=None, trailer=b"", **changes) -> bytes:
+    """A collective frame to an open context; ``options`` are the given ones, or so many words of no meaning."""
+    options = bytes((7 * at + 3) % 256 for at in range(4 * option_words)) if options is None else options
     values = dict(coll_tag_high32=KEY, comm_id=COMM_ID, coll_tag=77, collective=Collective.ALLREDUCE, source=1)
     return build(
         Packet(
@@ -41,6 +43,33 @@ def packet(payload=b"", *, tags=0, option_words=0, trailer=b"", **changes) -> by
             **(values | changes),
         )
     )
+
+
+def content(length: int, seed: int = 0) -> bytes:
+    """Bytes of no meaning, the same every time."""
+    return random.Random(f"{length} {seed}").randbytes(length)
+
+
+def head_of(found: Packet, port: Port) -> dict[str, int]:
+    """The head that belongs to a packet, each member by its path; the flags without the bits of no meaning."""
+    sender, tags = found.sender, [protocol << 16 | control for protocol, control in found.tags]
+    outer, inner = [*tags, 0, 0][:2]
+    codes = {name: getattr(found, name) for name in ("opt_code", "data_type", "collective", "status")}
+    return {
+        **{f"header.{name}": getattr(found, name) for name in ("coll_tag_high32", "coll_tag", "comm_id")},
+        **{f"header.{name}": getattr(found, name) for name in ("source", "root", "length")},
+        **{f"header.{name}": code if isinstance(code, int) else code.value for name, code in codes.items()},
+        "header.flags": flags_byte(found.direction, found.repeat, found.error, found.version),
+        "remote.mac": sender.mac,
+        "remote.ip": sender.ip,
+        "remote.port": sender.port,
+        "remote.tags": len(tags),
+        "remote.outer": outer,
+        "remote.inner": inner,
+        "remote.queue": sender.queue if port is Port.HOST else 0,
+        "local_mac": found.receiver.mac,
+        "local_ip": found.receiver.ip,
+    }
 
 
 @dataclass(frozen=True)
@@ -96,21 +125,22 @@ class Bench(wiring.Component):
         return m
 
 
+def _is_open(comm_id: int, key: int) -> bool:
+    return (comm_id, key) == (COMM_ID, KEY)
+
+
 def expectation(config: Config, frames: list[Frame]):
     """By the rules: regular frames, heads with payload and damage of the tagged ones, and event counts."""
     regular, tagged, counts = [], [], dict.fromkeys(("regular", "tagged", "damaged", "unmatched"), 0)
     for frame in frames:
-        found, _ = inspect(frame.raw, config.udp_port, queue=frame.queue)
-        matched = found and (
-            found.collective == Collective.REGISTER or (found.comm_id, found.coll_tag_high32) == (COMM_ID, KEY)
-        )
-        counts["tagged" if matched else "regular"] += 1
-        if matched:
-            damaged = frame.bad or bool(found.damage)
-            counts["damaged"] += damaged
-            tagged.append((found, frame.raw, damaged))
+        verdict = classify(frame.raw, config.udp_port, _is_open, queue=frame.queue, bad=frame.bad)
+        found = verdict.packet
+        counts["tagged" if found else "regular"] += 1
+        counts["unmatched"] += verdict.unmatched
+        if found:
+            counts["damaged"] += bool(found.damage)
+            tagged.append((found, frame.raw, bool(found.damage)))
         else:
-            counts["unmatched"] += found is not None
             regular.append(frame)
     return regular, tagged, counts
 

@@ -1,39 +1,23 @@
 """The ingress against plain Python: every rule, every boundary, every width."""
 
-import random
 from pathlib import Path
 
 import pytest
 from amaranth.hdl import Signal
-from ingress_bench import OTHER_COMM_ID, RECEIVER, Bench, Frame, check, configured, packet
+from ingress_bench import OTHER_COMM_ID, RECEIVER, Bench, Frame, check, configured, content, packet
 
-from fanfold.codes import Collective, Port
-from fanfold_sim.bench import STALLS, Stall, cycle, receive, receive_packet, run, send
+from fanfold.codes import Port
+from fanfold_sim.bench import Stall, cycle, receive, receive_packet, run, send
 from fanfold_sim.frames import Address
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "ingress.md"
 WIDTHS = (8, 16, 32, 64)
-OPTION_WORDS = (0, 1, 2, 10)  # IP headers of 5, 6, 7 and 15 words
-
-
-def content(length, seed=0):
-    return random.Random(f"{length} {seed}").randbytes(length)
-
-
-def spoiled(raw, at, value=None):
-    """``raw`` with one byte changed, and an untagged IP header's checksum made correct again."""
-    changed = bytearray(raw)
-    changed[at] = changed[at] ^ 1 if value is None else value
-    if 14 <= at < 34:
-        changed[24:26] = bytes(2)
-        words = [int.from_bytes(changed[word : word + 2], "big") for word in range(14, 34, 2)]
-        changed[24:26] = (0xFFFF - (sum(words) % 0xFFFF)).to_bytes(2, "big")
-    return bytes(changed)
+OPTION_WORDS = (0, 1, 10)  # IP headers of 5, 6 and 15 words
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_shift_and_payload_length_around_beats(width):
-    lengths = sorted({0, 1, 2, 3, 7, 8, 9, width - 1, width, width + 1, 2 * width - 1, 2 * width, 2 * width + 1, 128})
+    lengths = sorted({0, 1, width - 1, width, 2 * width + 1})
     frames = [
         Frame(
             packet(
@@ -52,8 +36,9 @@ def test_every_shift_and_payload_length_around_beats(width):
     check(frames, width)
 
 
-@pytest.mark.parametrize("stall", STALLS[1:])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "width, stall", [(8, Stall.RANDOM), (16, Stall.SLOW_SOURCE), (32, Stall.SLOW_SINK), (64, Stall.AFTER_VALID)]
+)
 def test_stalls_change_nothing(width, stall):
     frames = []
     for number, length in enumerate((0, 1, width, width + 1, 3 * width - 1)):
@@ -63,56 +48,6 @@ def test_stalls_change_nothing(width, stall):
             Frame(packet(content(length), comm_id=OTHER_COMM_ID)),
         ]
     check(frames, width, stall)
-
-
-@pytest.mark.parametrize("width", (8, 64))
-def test_cut_at_every_byte_and_the_next_frame_is_whole(width):
-    raw = packet(content(70), tags=1, option_words=1)  # no checksum that would tell as well
-    good = Frame(packet(content(9), coll_tag=5))
-    frames = []
-    for length in range(1, len(raw)):
-        frames += [Frame(raw[:length], bad=length % 5 == 0), good]
-    check(frames, width)
-
-
-#: frames that one rule makes regular, or damaged; offsets are those of an untagged frame without options
-ODD = {
-    "another EtherType": spoiled(packet(content(9)), 13),
-    "IP version 6": spoiled(packet(content(9)), 14, 0x65),
-    "header length 4": spoiled(packet(content(9)), 14, 0x44),
-    "TCP": spoiled(packet(content(9)), 23, 6),
-    "more fragments": packet(content(9), fragment=0x2000),
-    "a last fragment": packet(content(9), fragment=0x0001),
-    "may be fragmented": packet(content(9), fragment=0),
-    "another port": spoiled(packet(content(9)), 37),
-    "longer IP": spoiled(packet(content(9)), 17),
-    "longer UDP": spoiled(packet(content(9)), 39),
-    "longer payload": spoiled(packet(content(9)), 63),
-    "version 2": packet(content(9), version=2),
-    "another communicator": packet(content(9), comm_id=OTHER_COMM_ID),
-    "another key": packet(content(9), coll_tag_high32=1),
-    "a registration for a communicator not known": packet(
-        content(38), comm_id=OTHER_COMM_ID, collective=Collective.REGISTER
-    ),
-    "a collective not known": packet(content(9), collective=200),
-    "wrong UDP checksum": packet(content(9), udp_checksum=0x1234),
-    "three tags": packet(content(9), tags=2)[:12] + bytes.fromhex("91000001") + packet(content(9), tags=2)[12:],
-    "tag protocol 0x9100": packet(content(9), tags=1)[:12] + b"\x91\x00" + packet(content(9), tags=1)[14:],
-    "padding": packet(content(3), trailer=bytes(range(40)), udp_checksum="correct"),
-    "padding, odd": packet(content(3), trailer=b"\xff", udp_checksum="correct"),
-    "a wrong word among the options": packet(content(9), option_words=5)[:50]
-    + b"\x00\x01"
-    + packet(content(9), option_words=5)[52:],
-    "64 bytes of nothing": bytes(64),
-    "one byte": b"\x08",
-    "padded to 60 bytes": bytes(range(60)),
-}
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_rule(width):
-    frames = [Frame(raw, queue=number) for number, raw in enumerate(ODD.values())]
-    check([each for frame in frames for each in (frame, Frame(packet(content(20))), Frame(frame.raw, bad=True))], width)
 
 
 def test_every_byte_of_the_ip_header_is_in_its_checksum():
@@ -136,36 +71,6 @@ def test_every_byte_is_in_the_udp_checksum():
 
 def test_the_network_side_has_no_queue():
     check([Frame(packet(content(9)), queue=7), Frame(content(80), queue=7)], 16, port=Port.NET)
-
-
-def anything(choices, width):
-    """A frame as may come: good, odd, cut, marked, padded, or no packet at all."""
-    kind = choices.random()
-    if kind < 0.2:
-        raw = choices.randbytes(choices.choice((1, 14, 22, 59, 60, 64, 65, choices.randrange(1, 4 * width + 1))))
-    else:
-        raw = packet(
-            choices.randbytes(choices.choice((0, 1, width - 1, width, width + 1, choices.randrange(3 * width)))),
-            tags=choices.randrange(3),
-            option_words=choices.choice((0, 0, 0, choices.randrange(11))),
-            trailer=choices.randbytes(choices.choice((0, 0, choices.randrange(50), 2 * width))),
-            comm_id=OTHER_COMM_ID if choices.random() < 0.15 else 0x1234,
-            collective=choices.choice((Collective.ALLREDUCE, Collective.REGISTER)),
-            udp_checksum=choices.choice((None, "correct", "correct", 0x5555)),
-        )
-        if choices.random() < 0.15:
-            raw = raw[: choices.randrange(1, len(raw) + 1)]
-        if choices.random() < 0.15:
-            at = choices.randrange(len(raw))
-            raw = raw[:at] + bytes([raw[at] ^ 1 << choices.randrange(8)]) + raw[at + 1 :]
-    return Frame(raw, bad=choices.random() < 0.1, queue=choices.randrange(256))
-
-
-@pytest.mark.parametrize("stall", [Stall.NONE, Stall.RANDOM])
-@pytest.mark.parametrize("width, count", [(8, 80), (16, 100), (32, 150), (64, 200)])
-def test_anything_that_may_come(width, count, stall):
-    choices = random.Random(f"{width} {stall}")
-    check([anything(choices, width) for _ in range(count)], width, stall, seed=width)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
