@@ -1,5 +1,7 @@
 """The top: its flat ports, and that every one of them leads where its name says. The engine is a stand-in."""
 
+from dataclasses import replace
+
 import pytest
 from amaranth import *
 from amaranth.lib import stream, wiring
@@ -19,8 +21,8 @@ STREAMS = {"s_axis_host": "tid", "m_axis_host": "tdest", "s_axis_net": "tdest", 
 class StandIn(wiring.Component):
     """Lets everything through, and has context 1 open until it is released."""
 
-    def __init__(self):
-        frames = stream.Signature(frame_layout(TINY))
+    def __init__(self, config=TINY):
+        frames = stream.Signature(frame_layout(config))
         super().__init__(
             {
                 "host_i": In(frames),
@@ -51,8 +53,8 @@ class StandIn(wiring.Component):
 class Streams(wiring.Component):
     """The top with its flat ports gathered into streams again."""
 
-    def __init__(self):
-        self.top = Fanfold(TINY, engine=StandIn())
+    def __init__(self, config=TINY):
+        self.top = Fanfold(config, engine=StandIn(config))
         ports = {
             prefix: (In if prefix.startswith("s_") else Out)(stream.Signature(axi_layout(TINY, queue)))
             for prefix, queue in STREAMS.items()
@@ -170,3 +172,33 @@ def test_the_registers_see_the_engine():
         assert await access(ctx, dut.s_axil, at["open_contexts_0"]) == 0
 
     run(dut, host, cycles=500)
+
+
+def test_frames_from_the_network_that_find_no_room_are_dropped_whole_and_counted():
+    """The host takes nothing; when it does again, what had room is there, whole, and so is what comes after."""
+    dut = Streams(replace(TINY, frame_bytes=256))
+    at = {name: register.address for name, register in by_name(TINY).items()}
+    sent, beats = 20, 25
+
+    def frame(number):
+        return [
+            {"tdata": 100 * number + beat, "tkeep": 0xFF, "tlast": beat == beats - 1, "tuser": 0, "tdest": number}
+            for beat in range(beats)
+        ]
+
+    async def network(ctx):
+        for number in range(sent):
+            await send(ctx, dut.s_axis_net, frame(number))
+        await access(ctx, dut.s_axil, at["snapshot"], 1)
+        dropped = await access(ctx, dut.s_axil, at["count_net_dropped"])
+        assert 0 < dropped < sent
+        for number in range(sent - dropped):
+            taken = await receive(ctx, dut.m_axis_host, beats)
+            assert [beat.tdata for beat in taken] == [beat["tdata"] for beat in frame(number)]
+        await send(ctx, dut.s_axis_net, frame(99))
+        assert [beat.tdest for beat in await receive(ctx, dut.m_axis_host, beats)] == [99] * beats
+        assert await access(ctx, dut.s_axil, at["count_net_cut"]) == 0
+
+    monitors = run(dut, network, cycles=3000)
+    taken = monitors["s_axis_net"].taken
+    assert taken[: sent * beats] == list(range(taken[0], taken[0] + sent * beats)), "the network had to wait"

@@ -129,27 +129,29 @@ def test_a_stalled_output_stops_the_port_and_loses_nothing(stuck):
     run(dut, source, heads, payload, cycles=400)
 
 
-def test_reset_in_mid_packet_leaves_nothing_behind():
-    dut = Bench(configured(8))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_reset_in_mid_packet_leaves_nothing_behind(width):
+    dut = Bench(configured(width))
     reset = Signal()
-    beats = Frame(packet(content(40), udp_checksum="correct")).beats(8)
+    beats = Frame(packet(content(200), udp_checksum="correct")).beats(width)
 
     async def interrupted(ctx):
-        await send(ctx, dut.i, beats[:-2])
-        ctx.set(reset, 1)
-        await cycle(ctx)
-        await cycle(ctx)
-        ctx.set(reset, 0)
-        await send(ctx, dut.i, beats)
-        (head,) = await receive(ctx, dut.head, 1)
-        assert head.header.length == 40
-        got = await receive_packet(ctx, dut.payload)
-        assert b"".join(beat.data.to_bytes(8, "little") for beat in got) == content(40)
-        assert not got[-1].bad
-        for _ in range(40):
-            assert not any(await cycle(ctx, dut.head.valid, dut.payload.valid, dut.regular.valid))
+        for stop in {1, len(beats) // 2, len(beats) - 1}:
+            await send(ctx, dut.i, beats[:stop])
+            ctx.set(reset, 1)
+            await cycle(ctx)
+            await cycle(ctx)
+            ctx.set(reset, 0)
+            await send(ctx, dut.i, beats)
+            (head,) = await receive(ctx, dut.head, 1)
+            assert head.header.length == 200
+            got = await receive_packet(ctx, dut.payload)
+            assert b"".join(beat.data.to_bytes(width, "little") for beat in got)[:200] == content(200)
+            assert not got[-1].bad
+            for _ in range(40):
+                assert not any(await cycle(ctx, dut.head.valid, dut.payload.valid, dut.regular.valid))
 
-    run(dut, interrupted, cycles=400, reset=reset)
+    run(dut, interrupted, cycles=600, reset=reset)
 
 
 def test_addresses_of_the_bench_are_those_of_the_frames():

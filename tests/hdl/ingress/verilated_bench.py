@@ -39,7 +39,7 @@ def check(width: int, offered: list[Offered], stall: Stall = Stall.NONE, seed: i
             tagged.append(found)
         else:
             regular.append(frame)
-    assert emerged.events == counts
+    assert emerged.events == counts, f"{emerged.events} counted, but it should be {counts}"
     if stall is Stall.NONE:
         beats = sum(-(-len(frame.raw) // width) for frame in offered)
         assert beats < emerged.cycles < beats + 40, "a cycle was lost"
@@ -51,6 +51,7 @@ def check(width: int, offered: list[Offered], stall: Stall = Stall.NONE, seed: i
         )
         assert bad == bool(found.damage), f"tagged packet {number}: {found}"
         due = width * max(1, -(-found.length // width))
-        assert len(payload) == due or (len(found.payload) < found.length and len(payload) <= due)
+        cut = len(found.payload) < found.length
+        assert len(payload) == due or (cut and len(payload) <= due), f"tagged packet {number}: {len(payload)} bytes"
         assert payload[: len(found.payload)] == found.payload, f"tagged packet {number}: {found}"
     return emerged
