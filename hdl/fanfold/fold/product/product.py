@@ -41,8 +41,8 @@ class Product(wiring.Component):
     to another type than ``type`` has no meaning.
 
     With floating-point numbers the cycles are: hidden bits, multiply, add, move by groups, move within a group; 64-bit
-    elements add once more. The clock of an FPGA without registers in its multipliers is that of a multiplier between
-    two registers, and each of the other cycles has room in it: fewer of them would be slower, more of them no faster.
+    elements add once more. A multiplier has registers before and behind it, which an FPGA's multipliers may take in as
+    their own; between registers that are not theirs, it alone limits the clock.
 
     Latency: ``latency``, the same for all types. Throughput: 1. Ready path: none, it never stalls. Order: kept. On
     error: none.
