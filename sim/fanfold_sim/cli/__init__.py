@@ -17,7 +17,7 @@ from .options import BadInput
 __all__ = ["BadInput", "main"]
 
 #: the subcommands, by module; imported only when the command runs
-COMMANDS = ("simulate", "generate", "bench", "waves", "fpga")
+COMMANDS = ("simulate", "generate", "bench", "waves", "fpga", "tradeoff")
 
 
 class _Parser(ArgumentParser):

@@ -11,7 +11,8 @@ from fanfold.engine import Engine
 from fanfold.fold.spine import Spine
 from fanfold.ingress import Ingress
 
-from ..fpga import Usage, place_and_route, synthesise
+from ..fpga import Usage, netlist
+from ..fpga.ecp5 import place_and_route, synthesise
 from .figure import Figure
 
 __all__ = ["CLOCK_GOAL", "PARTS", "configuration", "figures", "routed", "synthesised"]
@@ -39,7 +40,8 @@ def configuration(beat_bytes: int) -> Config:
 def synthesised(part: str, beat_bytes: int, folder: Path) -> Usage:
     """What ``part`` takes; the tool's files stay in ``folder``."""
     component: wiring.Component = PARTS[part](configuration(beat_bytes))
-    return synthesise(component, _name(part, beat_bytes), folder)
+    netlist(component, _name(part, beat_bytes), folder)
+    return synthesise(_name(part, beat_bytes), folder)
 
 
 def routed(part: str, beat_bytes: int, folder: Path, *, seed: int) -> Usage:
@@ -60,6 +62,7 @@ def figures(part: str, beat_bytes: int, usage: Usage) -> list[Figure]:
         Figure(f"{prefix}.luts.{beat_bytes}", usage.luts, "LUTs"),
         Figure(f"{prefix}.ffs.{beat_bytes}", usage.ffs, "flip-flops"),
         Figure(f"{prefix}.brams.{beat_bytes}", usage.brams, "block RAMs"),
+        Figure(f"{prefix}.dsps.{beat_bytes}", usage.dsps, "DSPs"),
     ]
     if usage.fmax_mhz is not None:
         found.append(Figure(f"{prefix}.fmax_mhz.{beat_bytes}", usage.fmax_mhz, "MHz", limit=CLOCK_GOAL))
