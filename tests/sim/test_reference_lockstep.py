@@ -109,6 +109,12 @@ def test_a_nic_below_another(pair):
     parent = dataclasses.replace(PARENT)
     [up] = pair.give(Port.HOST, only.register(ranks=1, leaders=1, window=1, parent=parent, parent_index=4), until=200)
     assert up[:6] == PARENT.mac.to_bytes(6, "big")
+    refused = pair.agree().get("refused_out_of_range", 0)
+    assert pair.give(Port.NET, up, until=200) == [], "a switch sends it back, and it has an answer"
+    assert pair.agree()["refused_out_of_range"] == refused + 1
+    beside = leader(0, 3).packet(receiver=dataclasses.replace(NIC, mac=NIC.mac + 1), collective=Collective.REGISTER)
+    for payload in (b"", up[-38:]):
+        assert pair.give(Port.NET, build(dataclasses.replace(beside, payload=payload)), until=200) == []
     answer = Packet(
         sender=PARENT, receiver=NIC, coll_tag_high32=0xC0FFEE, comm_id=3, coll_tag=0, collective=Collective.REGISTER,
         opt_code=Operator.SUM, data_type=DataType.UINT32, direction=Direction.DOWN, payload=total(9),

@@ -77,7 +77,6 @@ def leader_first(core: Core) -> None:
         (leader_first, Port.HOST, registration(1, says=dict(parent=PARENT)), Status.DISAGREE),
         (leader_first, Port.HOST, registration(1, coll_tag=6), Status.DISAGREE),
         (leader_first, Port.HOST, registration(1, receiver=dataclasses.replace(NIC, mac=1)), Status.DISAGREE),
-        (leader_first, Port.NET, registration(2, receiver=dataclasses.replace(NIC, ip=1)), Status.DISAGREE),
         (leader_first, Port.NET, registration(2, says=dict(window=1)), Status.DISAGREE),
         (leader_first, Port.HOST, registration(0, sender=place(7)), Status.WRONG_SOURCE),
         (leader_first, Port.HOST, registration(0, coll_tag=6, sender=place(7)), Status.DISAGREE),
@@ -110,6 +109,19 @@ def test_a_repeated_registration_is_not_answered():
     assert causes(core) == {Status.DUPLICATE: 1}
     assert len(take(core, Port.HOST, registration(0), queue=3)) == 1
     assert causes(core)[Status.WRONG_SOURCE] == 1
+
+
+@pytest.mark.parametrize("index", (0, 2, 4))
+@pytest.mark.parametrize("change", [dict(ip=1), dict(mac=1)])
+def test_a_registration_at_another_address_has_no_answer_in_the_network(index, change):
+    """It is for another NIC, or is this one's own and came back: an answer would go out under a foreign address."""
+    core = Core(TINY)
+    leader_first(core)
+    entry = repr(core.entry(registration(0).comm_id))
+    assert take(core, Port.NET, registration(index, receiver=dataclasses.replace(NIC, **change))) == []
+    assert sum(causes(core).values()) == 1
+    assert repr(core.entry(registration(0).comm_id)) == entry
+    assert len(take(core, Port.NET, registration(index, comm_id=3, receiver=dataclasses.replace(NIC, **change)))) == 1
 
 
 def test_the_second_registration_of_an_index_adds_no_ranks():

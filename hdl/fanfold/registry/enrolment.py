@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ..codes import Collective, DataType, Direction, Operator, Port, Status
 from ..config import Config
 from ..wire import FLAGS, RECORD, TOTAL, VERSION, copy_layout, tagged_layout
-from .entries import down_causes, entry_layout, is_down, is_root, up_causes
+from .entries import down_causes, entry_layout, is_down, is_for_another_nic, is_root, up_causes
 from .lookups import context_layout, member_layout
 from .ports import commit_layout
 from .states import ContextState
@@ -88,6 +88,7 @@ class Enrolment(wiring.Component):
         leftover = self.undelivered.bit_select(context, 1)
         cause = Signal(Status)
         checked = Signal(Status)
+        unsaid = Signal()  # a refusal has no answer
         remote = packet.head.remote
         here = self.member.address
         fields = ("mac", "ip", "port", "queue")
@@ -204,7 +205,10 @@ class Enrolment(wiring.Component):
             with m.State("READ"):  # the tables' answers come in the next cycle
                 m.next = "CHECK"
             with m.State("CHECK"):
-                m.d.sync += checked.eq(cause)
+                m.d.sync += [
+                    checked.eq(cause),
+                    unsaid.eq(down | (cause == Status.DUPLICATE) | is_for_another_nic(known, entry, packet)),
+                ]
                 m.next = "APPLY"
             with m.State("APPLY"):
                 m.d.sync += [
@@ -215,7 +219,7 @@ class Enrolment(wiring.Component):
                 ]
                 m.next = "COLLECT"
                 with m.If(checked != Status.OK):
-                    self._refuse(m, packet, checked, down)
+                    self._refuse(m, packet, checked, unsaid)
                 with m.Elif(down):
                     m.next = "PREPARE"
                     with m.If(header.status != 0):
@@ -269,10 +273,10 @@ class Enrolment(wiring.Component):
                 refusal.p.local_ip.eq(packet.head.local_ip),
             ]
 
-    def _refuse(self, m, packet, checked, down):
+    def _refuse(self, m, packet, checked, unsaid):
         for status in _STATUSES:
             m.d.comb += getattr(self.refused, status.name).eq(checked == status)
-        with m.If(~down & (checked != Status.DUPLICATE)):
+        with m.If(~unsaid):
             for port, refusal in zip(Port, self.refusals, strict=True):
                 with m.If(packet.port == port):
                     m.d.comb += [refusal.valid.eq(1), self.unanswered.eq(~refusal.ready)]

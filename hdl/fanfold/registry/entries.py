@@ -8,7 +8,7 @@ from ..config import Config
 from ..wire import FLAGS, RECORD, RECORD_FLAGS
 from .ports import key_layout
 
-__all__ = ["down_causes", "entry_layout", "is_down", "is_root", "up_causes"]
+__all__ = ["down_causes", "entry_layout", "is_down", "is_for_another_nic", "is_root", "up_causes"]
 
 
 def entry_layout(config: Config) -> data.StructLayout:
@@ -83,6 +83,15 @@ def up_causes(config: Config, known, leftover, entry, packet, record, same_addre
         (Status.DUPLICATE, enrolled & same_address),
         (Status.WRONG_SOURCE, enrolled),
     ]
+
+
+def is_for_another_nic(known, entry, packet) -> Value:
+    """Whether a registration from the network is for a communicator that is here, but was sent to another address: one
+    of this NIC's own that came back, or another's. An answer would go out under an address that is not its own."""
+    head, header = packet.head, packet.head.header
+    here = Value.cast(entry.names) == Cat(header.comm_id, header.coll_tag_high32)
+    elsewhere = (head.local_mac != entry.local_mac) | (head.local_ip != entry.local_ip)
+    return (packet.port == Port.NET) & known & here & elsewhere
 
 
 def down_causes(known, waiting, is_open, entry, packet) -> list[tuple[Status, Value]]:

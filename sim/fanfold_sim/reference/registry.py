@@ -52,7 +52,7 @@ class Registry:
         """A leader (host port) or child NIC (network port) registers."""
         entry = self.entry(packet.comm_id)
         cause = self._refusal(entry, port, packet)
-        if cause is Status.DUPLICATE:
+        if cause is Status.DUPLICATE or (cause is not Status.OK and _is_for_another_nic(entry, port, packet)):
             return cause, []
         if cause is not Status.OK:
             return cause, [_refused(port, packet, cause)]
@@ -137,6 +137,13 @@ def _leader_in_range(entry: Entry, source: int, record: Record) -> bool:
     return source < record.leaders and all(
         record.leaders <= index < record.leaders + record.children for index in children
     )
+
+
+def _is_for_another_nic(entry: Entry, port: Port, packet: Packet) -> bool:
+    """Whether a registration from the network is for a communicator that is here, but was sent to another address."""
+    here = entry.state is not State.FREE and entry.is_of(packet.comm_id, packet.coll_tag_high32)
+    elsewhere = (packet.receiver.mac, packet.receiver.ip) != (entry.local_mac, entry.local_ip)
+    return port is Port.NET and here and elsewhere
 
 
 def _agrees(entry: Entry, packet: Packet, record: Record, from_leader: bool) -> bool:
