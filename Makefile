@@ -8,7 +8,7 @@
 #   make soak     the long tests: all beat widths in all tools, more random traffic
 #   make arithmetic  the fold's lane against two judges: all 2^32 pairs of 16-bit numbers, 10^8 of others; resumes
 #   make fpga     size and clock on an FPGA, by open tools
-#   make tradeoff  the fold's latency against its clock and size: the table in docs/fold.md; takes most of an hour
+#   make tradeoff  the fold's latency against its clock and size: the table in docs/fold.md; half an hour
 #   make clean    remove what was built; the environment stays (`make distclean` removes it too)
 
 PYTHON ?= python3

@@ -2,7 +2,6 @@
 design, in LUTs."""
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from .fold import Measured
 
@@ -42,10 +41,12 @@ def plot(found: Sequence[Measured]) -> str:
     drawn.append(_text(_LEFT, _TOP - 8, "clock, MHz", "middle"))
     drawn.append(_text(x(last), y(low) + 38, "cycles; a circle's area: LUTs", "end"))
 
-    series = groupby(found, key=lambda each: (each.point.part, each.point.name))
-    for index, ((part, name), designs) in enumerate(series):
+    series: dict[tuple[str, str], list[Measured]] = {}
+    for each in found:
+        series.setdefault((each.point.part, each.point.name), []).append(each)
+    for index, ((part, name), designs) in enumerate(series.items()):
         colour = _COLOURS[index % len(_COLOURS)]
-        places = sorted((x(each.cycles), y(each.clock), each) for each in designs)
+        places = [(x(each.cycles), y(each.clock), each) for each in sorted(designs, key=lambda each: each.cycles)]
         path = " ".join(f"{right},{up}" for right, up, _ in places)
         drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}"/>')
         for right, up, each in places:
