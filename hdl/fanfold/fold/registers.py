@@ -5,10 +5,10 @@ from amaranth import *
 __all__ = ["delayed"]
 
 
-def delayed(m: Module, value, cycles: int, name: str, *, reset: bool = False) -> Value:
-    """``value`` after ``cycles`` registers, which ``reset`` clears or does not touch."""
+def delayed(m: Module, value, cycles: int, name: str, *, reset: bool = False):
+    """``value``, or a view of one, after ``cycles`` registers, which ``reset`` clears or does not touch."""
     for cycle in range(1, cycles + 1):
-        register = Signal.like(Value.cast(value), name=f"{name}_{cycle}", reset_less=not reset)
+        register = Signal(value.shape(), name=f"{name}_{cycle}", reset_less=not reset)
         m.d.sync += register.eq(value)
         value = register
     return value

@@ -10,7 +10,7 @@ from amaranth.lib import data
 from ...codes import DataType, Operator, defined
 from ...config import Config
 
-__all__ = ["choice_layout", "choose", "decode", "delay", "integer_bits", "multiplied"]
+__all__ = ["choice_layout", "choose", "decode", "integer_bits", "multiplied"]
 
 
 def multiplied(config: Config) -> tuple[DataType, ...]:
@@ -51,15 +51,6 @@ def choose(choice: data.View, values: Mapping[DataType, Value]) -> Value:
         return next(iter(values.values()))
     masked = [Value.cast(value) & choice[_name(each)].replicate(len(value)) for each, value in values.items()]
     return reduce(or_, masked)
-
-
-def delay(m: Module, value: Value, cycles: int, name: str) -> Value:
-    """``value`` as it was some cycles ago."""
-    for cycle in range(1, cycles + 1):
-        later = Signal(value.shape(), name=f"{name}_{cycle}", reset_less=True)
-        m.d.sync += later.eq(value)
-        value = later
-    return value
 
 
 def _name(each: DataType) -> str:

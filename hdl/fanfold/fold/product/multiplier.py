@@ -10,8 +10,9 @@ from amaranth.lib.wiring import In, Out
 from ...codes import DataType
 from ...config import Config
 from ..float.format import FORMATS
+from ..registers import delayed
 from ..units import LANE_BITS
-from .choice import choice_layout, delay, integer_bits, multiplied
+from .choice import choice_layout, integer_bits, multiplied
 from .parts import PART, PARTS, borrowed, needed
 
 __all__ = ["Multiplier", "multiplier_latency"]
@@ -52,21 +53,24 @@ class Multiplier(wiring.Component):
         m = Module()
         products = {pair: self._multiply(m, *pair) for pair in sorted(needed(self._config))}
         late = self.latency - 2
-        choice = delay(m, self.choice, 1, "choice")
+        choice = delayed(m, self.choice, 1, "choice")
         for index in range(PARTS):
             if (index, index) in products:
                 half = Signal(2 * PART, name=f"half_{index}", reset_less=True)
                 m.d.sync += half.eq(self._half(m, choice, products, index))
-                m.d.comb += self.halves[index].eq(delay(m, half, late, f"half_{index}"))
+                m.d.comb += self.halves[index].eq(delayed(m, half, late, f"half_{index}"))
         if self._bits & {32, 64}:
             low, high = (self._sum(m, products, first, first) for first in (0, 2))
-            m.d.comb += [self.words[0].eq(delay(m, low, late, "low")), self.words[1].eq(delay(m, high, late, "high"))]
+            m.d.comb += [
+                self.words[0].eq(delayed(m, low, late, "low")),
+                self.words[1].eq(delayed(m, high, late, "high")),
+            ]
         if 64 in self._bits:
             # two words of each operand: what begins at bit 32 is the sum of both cross products
             crossed = self._sum(m, products, 0, 2), self._sum(m, products, 2, 0)
             upper = Signal(_DOUBLE - 32, name="upper", reset_less=True)
             m.d.sync += upper.eq(Cat(low[32:], high) + crossed[0] + crossed[1])
-            m.d.comb += self.double.eq(Cat(delay(m, low[:32], 1, "lowest"), upper))
+            m.d.comb += self.double.eq(Cat(delayed(m, low[:32], 1, "lowest"), upper))
         return m
 
     def _multiply(self, m, i, j) -> Value:

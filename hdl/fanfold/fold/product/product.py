@@ -7,8 +7,9 @@ from amaranth.lib.wiring import In, Out
 from ...codes import DataType
 from ...config import Config
 from ..float.format import FORMATS
+from ..registers import delayed
 from ..units import LANE_BITS, float_units
-from .choice import delay, integer_bits
+from .choice import integer_bits
 from .layouts import product_layout
 from .multiplier import Multiplier, multiplier_latency
 from .operands import Operands
@@ -89,12 +90,12 @@ class Product(wiring.Component):
     def _integers(self, m, choice, multiplier) -> Value:
         """Bytes are in the products of 16-bit elements."""
         widths = sorted({max(bits, PART) for bits in integer_bits(self._config)})
-        choice = delay(m, choice, multiplier.latency, "choice")
+        choice = delayed(m, choice, multiplier.latency, "choice")
         lanes = [Cat(_element(multiplier, bits, at)[:bits] for at in range(0, LANE_BITS, bits)) for bits in widths]
         chosen = lanes[0]
         for bits, lane in zip(widths[1:], lanes[1:], strict=True):
             chosen = Mux(choice[f"integer{bits}"], lane, chosen)
-        return delay(m, chosen, _after(self._config), "integer")
+        return delayed(m, chosen, _after(self._config), "integer")
 
 
 def _element(multiplier: Multiplier, bits: int, start: int) -> Value:

@@ -15,8 +15,9 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import Config
 from ..float.format import FORMATS
+from ..registers import delayed
 from ..units import LANE_BITS, Unit
-from .choice import choice_layout, choose, delay
+from .choice import choice_layout, choose
 from .layouts import COUNT_GROUP, kinds_layout, product_layout
 
 __all__ = ["Scale"]
@@ -57,7 +58,7 @@ class Scale(wiring.Component):
         s = self._select(m)
         s = self._count(m, s)
         s = SimpleNamespace(
-            **{name: delay(m, value, self._wait - 2, f"count_{name}") for name, value in vars(s).items()}
+            **{name: delayed(m, value, self._wait - 2, f"count_{name}") for name, value in vars(s).items()}
         )
 
         # the coarse move: what the fine one can still bring up stays
@@ -159,7 +160,7 @@ def _registers(m: Module, step: str, **values) -> SimpleNamespace:
     """The ``values`` a cycle later."""
     return SimpleNamespace(
         **{
-            name: delay(m, value if isinstance(value, data.View) else Value.cast(value), 1, f"{step}_{name}")
+            name: delayed(m, value if isinstance(value, data.View) else Value.cast(value), 1, f"{step}_{name}")
             for name, value in values.items()
         }
     )
