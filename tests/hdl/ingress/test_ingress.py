@@ -76,12 +76,12 @@ def test_the_network_side_has_no_queue():
 @pytest.mark.parametrize("width", WIDTHS)
 def test_one_beat_a_cycle(width):
     single_beats = [Frame(content(min(60, width), number)) for number in range(40)]
-    headers_alone = [Frame(packet(coll_tag=number)) for number in range(40)]
-    short = [Frame(packet(content(8), udp_checksum="correct")) for _ in range(20)]
-    shifted = [Frame(packet(content(number), tags=number % 3)) for number in range(30)]
-    mixed = [Frame(content(1 + number % width) if number % 2 else packet(content(number))) for number in range(40)]
+    headers_alone = [Frame(packet(coll_tag=number)) for number in range(5 + width // 2)]
+    short = [Frame(packet(content(8), udp_checksum="correct")) for _ in range(10)]
+    shifted = [Frame(packet(content(number), tags=number % 3)) for number in range(12)]
+    mixed = [Frame(content(1 + number % width) if number % 2 else packet(content(number))) for number in range(12)]
     long = [Frame(packet(content(20 * width), tags=1, option_words=3)) for _ in range(2)]
-    unmatched = [Frame(packet(content(9), comm_id=OTHER_COMM_ID)) for _ in range(40)]
+    unmatched = [Frame(packet(content(9), comm_id=OTHER_COMM_ID)) for _ in range(5 + width // 2)]
     monitors = check([*single_beats, *headers_alone, *short, *shifted, *mixed, *long, *unmatched], width)
     taken = monitors["i"].taken
     assert taken == list(range(taken[0], taken[0] + len(taken))), "a cycle was lost"
