@@ -11,7 +11,10 @@ _WIDTH, _HEIGHT = 900, 560
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 190, 24, 48
 #: square pixels of a circle for a LUT
 _PIXELS_A_LUT = 0.25
-_COLOURS = ("#1b6ca8", "#c8553d", "#4f772d", "#7b4b94", "#b8860b", "#2a9d8f", "#8d5524", "#444444")
+_COLOURS = (
+    *("#1b6ca8", "#c8553d", "#4f772d", "#7b4b94", "#b8860b", "#2a9d8f"),
+    *("#8d5524", "#444444", "#d1495b", "#6a994e", "#3a506b", "#e07a5f"),
+)
 
 
 def plot(found: Sequence[Measured]) -> str:
