@@ -10,8 +10,9 @@ from itertools import product
 import numpy as np
 
 from fanfold.codes import DataType
+from fanfold.config import Config
 
-__all__ = ["Pairs", "biased", "every_pair", "random", "special_pairs", "specials"]
+__all__ = ["Pairs", "biased", "every_pair", "mixed", "random", "special_pairs", "specials"]
 
 #: first and second operands
 Pairs = tuple[np.ndarray, np.ndarray]
@@ -119,6 +120,25 @@ def biased(data_type: DataType, count: int, rng: np.random.Generator) -> Pairs:
     swapped = rng.random(count, np.float32) < 0.5
     order = rng.permutation(count) if count <= 1 << 16 else slice(None)  # mixed where that costs little
     return np.where(swapped, right, left)[order], np.where(swapped, left, right)[order]
+
+
+def mixed(config: Config, words: int, rng: np.random.Generator) -> tuple[list, np.ndarray, np.ndarray, *Pairs]:
+    """Words, each for an operator and a type of its own, a tenth of them only to pass: what there is to choose from,
+    what each word chooses, which are combined, and both operands. An element of two words has two with one choice."""
+    choices = sorted(config.pairs, key=lambda pair: pair[1].element_bytes > 8)
+    small = sum(data_type.element_bytes <= 8 for _, data_type in choices)
+    chosen = rng.integers(0, small, words)
+    combines = (rng.random(words) < 0.9).astype(np.uint8)
+    if small < len(choices):
+        here = np.flatnonzero(rng.random(words // 2) < 0.1)
+        chosen[2 * here] = chosen[2 * here + 1] = rng.integers(small, len(choices), len(here))
+        combines[2 * here + 1] = combines[2 * here]
+    a, b = np.zeros(words, "<u8"), np.zeros(words, "<u8")
+    for index, (_, data_type) in enumerate(choices):
+        mine = np.flatnonzero(chosen == index)
+        left, right = biased(data_type, len(mine) * 8 // data_type.element_bytes, rng)
+        a[mine], b[mine] = left.reshape(-1).view("<u8"), right.reshape(-1).view("<u8")
+    return choices, chosen, combines, a, b
 
 
 def _bits(width: int, shape, rng: np.random.Generator) -> np.ndarray:
