@@ -159,6 +159,9 @@ def _summed(unit: Unit, steps: Steps, c: SimpleNamespace, compared: SimpleNamesp
         top = top_exponent(unit.form, formats, compared.which)
         values = multiplied(unit.form, values, product, top, multiplies=s.float_product)
     rounds = s.float_sum | s.float_product
+    values["exact"] |= ~rounds
+    for name in ("subtract", "nan"):
+        values[name] &= rounds
     values |= {"which": compared.which, "rides": ~rounds, "rider": C(0, unit.form.width)}
     if unit.rides:
         carrier = formats.index(_carrier(unit))

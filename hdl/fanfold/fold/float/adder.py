@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from .align import align, compare, swap
 from .classify import classify
 from .format import Format
-from .normalise import normalise, reach
+from .normalise import limits, normalise
 from .round import round_to_nearest
 from .steps import ADDER_REGISTERS, Steps
 from .unpack import top_exponent
@@ -53,18 +53,19 @@ def finish(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNames
     """All steps after ``swap``: ``bits`` is the sum of what it left, in ``form``, rounded to the one of ``formats`` of
     which the bit in ``which`` is set; which and ``rides`` come out beside it."""
     s = align(form, steps, s)
-    # one carry chain: the lowest bit of both operands is the carry in of a subtraction
-    room = form.significand + 4
-    larger = Cat(s.subtract, C(0, 3), s.significand, C(0, 1))
-    smaller = Cat(s.subtract, Cat(s.smaller, C(0, room - len(s.smaller))) ^ s.subtract.replicate(room))
+    sticky = s.lost.any()
+    # one carry chain: the lowest bit of both operands is the carry in, which what was shifted out of a subtrahend takes
+    carry = s.subtract & ~sticky
+    larger = Cat(carry, C(0, 2), s.significand, C(0, 1))
+    smaller = Cat(carry, s.smaller, s.subtract)[: len(larger)]
     s = steps.end(
         "add",
         sign=s.sign,
         exponent=s.exponent,
-        total=(larger + smaller)[1 : room + 1],
+        total=Cat(sticky, (larger + smaller)[1 : len(larger)]),
         subtract=s.subtract,
         nan=s.nan,
-        reach=reach(form, s.exponent),
+        limits=limits(form, s.exponent),
         brim=s.exponent == top_exponent(form, formats, s.which) - 1,
         which=s.which,
         rides=s.rides,

@@ -19,14 +19,16 @@ def compare(form: Format, a: Value, b: Value, kind_a: data.View, kind_b: data.Vi
 
     Both differences of the exponents are formed, so that nothing waits for which operand is the larger one.
     """
-    exponent_a, exponent_b = _exponent(form, a, kind_a.normal), _exponent(form, b, kind_b.normal)
+    field_a, field_b = _field(form, a), _field(form, b)
     return {
         "a": a,
         "b": b,
-        "a_ahead": (exponent_a - exponent_b)[: form.exponent],
-        "b_ahead": (exponent_b - exponent_a)[: form.exponent],
+        "a_ahead": (field_a - field_b)[: form.exponent],
+        "b_ahead": (field_b - field_a)[: form.exponent],
         "a_normal": kind_a.normal,
         "b_normal": kind_b.normal,
+        # a subnormal beside a normal number is one place nearer than its field says
+        "nearer": kind_a.normal ^ kind_b.normal,
         "special": kind_a.special | kind_b.special,
         "nan": kind_a.nan | kind_b.nan,
         # infinities that cancel; where one of them is a NaN, the sum is one as well
@@ -34,10 +36,8 @@ def compare(form: Format, a: Value, b: Value, kind_a: data.View, kind_b: data.Vi
     }
 
 
-def _exponent(form: Format, bits: Value, normal: Value) -> Value:
-    """The exponent that counts: subnormals have the place value of exponent 1."""
-    field = data.View(form.layout(), bits).exponent
-    return Cat(field[0] | ~normal, field[1:])
+def _field(form: Format, bits: Value) -> Value:
+    return data.View(form.layout(), bits).exponent
 
 
 def swap(form: Format, compared: SimpleNamespace, *, b_larger: Value) -> dict:
@@ -51,15 +51,18 @@ def swap(form: Format, compared: SimpleNamespace, *, b_larger: Value) -> dict:
     hidden = Mux(b_larger, compared.b_normal, compared.a_normal) | compared.special
     smaller = Mux(b_larger, compared.a[: form.fraction], compared.b[: form.fraction])
     smaller_hidden = Mux(b_larger, compared.a_normal, compared.b_normal)
+    # one place nearer: x - y - 1 is ~(y - x)
+    ahead = Mux(b_larger ^ compared.nearer, compared.b_ahead, compared.a_ahead)
     nan = compared.nan | compared.undefined
     return {
         "sign": number.sign & ~nan,
-        "exponent": _exponent(form, number.as_value(), hidden),
+        # subnormals have the place value of exponent 1
+        "exponent": Cat(number.exponent[0] | ~hidden, number.exponent[1:]),
         "significand": Cat(number.fraction, hidden),
         "smaller": Cat(C(0, 2), smaller, smaller_hidden),
         "sticky": C(0, 1),
-        "distance": Mux(b_larger, compared.b_ahead, compared.a_ahead),
-        "subtract": compared.a[-1] ^ compared.b[-1],
+        "distance": ahead ^ compared.nearer.replicate(form.exponent),
+        "subtract": (compared.a[-1] ^ compared.b[-1]) & ~compared.special,
         "exact": compared.special,
         "nan": nan,
     }
@@ -87,43 +90,51 @@ def multiplied(form: Format, swapped: dict, product: data.View, top: Value, *, m
 
 def align(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
     """Steps ``align_coarse`` and ``align_fine``: ``smaller`` becomes the smaller significand in the larger one's place,
-    with guard, round and sticky bit below.
+    with guard and round bit below, inverted for a subtraction; ``lost`` has what was shifted out.
 
     A number that ``rides`` takes the larger one's place here, exact and with a hidden bit: ``rider`` bit for bit.
+    Beside exact numbers, what is lost has no meaning: it decides only where the guard bit is 1.
     """
-    smaller = s.smaller
-    width = len(smaller)
+    width = len(s.smaller)
     top = width.bit_length()  # more than the width is all sticky
     coarse = s.distance[_FINE:top]
     beyond = s.distance[top:].any()
-    groups = [smaller[at : at + 8].any() for at in range(0, width, 8)]
-    lost = Cat(group & (beyond | (coarse > index)) for index, group in enumerate(groups)).any()
     s = steps.end(
         "align_coarse",
         sign=s.sign,
         exponent=s.exponent,
         significand=s.significand,
-        smaller=smaller >> Cat(C(0, _FINE), coarse),
+        smaller=s.smaller >> Cat(C(0, _FINE), coarse),
         fine=s.distance[:_FINE],
-        gone=beyond | s.exact | s.rides,
-        sticky=(lost | s.sticky) & ~s.exact & ~s.rides,
+        gone=beyond | s.exact,
+        groups=Cat(s.smaller[at : at + 8].any() for at in range(0, width, 8)),
+        beyond=beyond,
+        coarse=coarse,
+        sticky=s.sticky,
         subtract=s.subtract,
         nan=s.nan,
         which=s.which,
         rides=s.rides,
         rider=s.rider,
     )
-    shifted = Mux(s.gone, 0, s.smaller)
-    lost = Cat(shifted[index] & (s.fine > index) for index in range(min((1 << _FINE) - 1, width))).any()
+    gone_groups = Cat(group & (s.beyond | (s.coarse > index)) for index, group in enumerate(s.groups))
+    shifted, lost = s.smaller, []
+    for place in reversed(range(_FINE)):
+        by = 1 << place
+        if place == _FINE - 2:  # late, for it has many loads: bits of what is gone may get lost before, that is as well
+            shifted &= ~s.gone.replicate(width)
+        lost.append(s.fine[place] & shifted[:by].any())
+        shifted = Mux(s.fine[place], shifted[by:], shifted)
     rider = data.View(form.layout(), s.rider)
     return steps.end(
         "align_fine",
         sign=Mux(s.rides, rider.sign, s.sign),
         exponent=Mux(s.rides, rider.exponent, s.exponent),
         significand=Mux(s.rides, Cat(rider.fraction, C(1, 1)), s.significand),
-        smaller=Cat(s.sticky | lost, shifted >> s.fine),
-        subtract=s.subtract & ~s.rides,
-        nan=s.nan & ~s.rides,
+        smaller=shifted ^ s.subtract.replicate(width),
+        lost=Cat(gone_groups.any() | s.sticky | lost[0], lost[1:]),
+        subtract=s.subtract,
+        nan=s.nan,
         which=s.which,
         rides=s.rides,
     )

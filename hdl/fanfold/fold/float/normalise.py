@@ -1,8 +1,6 @@
 """The leading one back to the top, no further than the exponent allows."""
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from types import SimpleNamespace
 
 from amaranth import *
@@ -11,69 +9,87 @@ from .format import Format
 from .steps import Steps
 from .unpack import selected
 
-__all__ = ["normalise", "reach"]
+__all__ = ["limits", "normalise"]
 
-#: bits that the coarse shift moves by
-_GROUP = 8
+#: bits in a group: the coarse shift moves by whole groups, the fine one within a group
+_GROUP = 4
+_FINE = 2
 
 
-def reach(form: Format, exponent: Value) -> Value:
-    """How many groups the exponent lets a significand move up: bit k when it is more than k. For the step before."""
-    return Cat(exponent >= at for at in range(_GROUP, form.significand + 4, _GROUP))
+def limits(form: Format, exponent: Value) -> Value:
+    """In which group of the sum the exponent is used up: one bit each from the top down. For the step before."""
+    return Cat(exponent[_FINE:] == index for index in range(-(-(form.significand + 4) // _GROUP)))
 
 
 def normalise(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
-    """Steps ``count``, ``normalise_coarse`` and ``normalise_fine``.
+    """Steps ``scan``, ``count``, ``normalise_coarse`` and ``normalise_fine``.
 
-    ``total`` is the sum, with one bit for its carry above the hidden bit and three below the fraction; ``reach`` is
+    ``total`` is the sum, with one bit for its carry above the hidden bit and three below the fraction; ``limits`` is
     that of its exponent, and with ``brim`` a carry is an overflow. It moves up until its leading one is at the top or,
     for a subnormal, the exponent is used up; ``exponent`` becomes the exponent field less one where there is a
-    leading one. Leading zeros are counted in groups of 8, each by itself: the count of a group needs no shift before.
-    Beside the count, what a narrow format cannot see is gathered in its sticky bit.
+    leading one.
+
+    The place where the exponent is used up counts as a one: the leading one of both is how far to move. Beside the
+    search, what a narrow format cannot see is gathered in its sticky bit.
     """
     width = len(s.total)
-    groups = [_group(s.total, at) for at in range(width, 0, -_GROUP)]
-    moves = [~Cat(groups[:index]).any() & s.reach[index - 1] for index in range(1, len(groups))]
-    coarse_bits = (len(groups) - 1).bit_length()
-    exactly = [up & ~further for up, further in zip(moves, [*moves[1:], C(0, 1)], strict=True)]
+    padded = Cat(C(0, -width % _GROUP), s.total)
+    groups = [padded[end - _GROUP : end][::-1] for end in range(len(padded), 0, -_GROUP)]
+    used = [s.exponent[:_FINE] == place for place in range(_GROUP)]
+    # an exponent of 0 is that of an exact number, which has its leading one in place
+    first = [C(0, 1), used[0] | used[1], *used[2:]]
+    marked = [
+        group | (Cat(used if index else first) & limit.replicate(_GROUP))
+        for index, (group, limit) in enumerate(zip(groups, s.limits, strict=True))
+    ]
     s = steps.end(
-        "count",
-        sign=s.sign & ~(s.subtract & ~s.total.any()),
+        "scan",
+        sign=s.sign,
         exponent=s.exponent,
         total=_gathered(form, formats, s.which, s.total),
-        coarse=reduce(or_, [Mux(here, C(index, coarse_bits), 0) for index, here in enumerate(exactly, 1)]),
-        zeros=Cat(_leading_zeros(group) for group in groups),
+        some=Cat(group.any() for group in groups),
+        found=Cat(group.any() for group in marked),
+        zeros=Cat(Cat(~(group[0] | ~group[1] & group[2]), ~group[:2].any()) for group in marked),
+        subtract=s.subtract,
         clear=(s.total[-1] & s.brim) | s.nan,
         nan=s.nan,
         which=s.which,
         rides=s.rides,
     )
-
-    zeros = s.zeros.word_select(s.coarse, 3)
-    left = s.exponent[3:] - s.coarse
-    # a leading one in place or above is there whatever the exponent: it is the mark of what must stay exact, too
-    in_place = s.total[-1] | s.total[-2]
-    limited = (s.exponent[3:] == s.coarse) & ~in_place & (s.exponent[:3] < zeros)
+    none = ~s.some.any()  # a true zero: nothing cut its exponent to size
     s = steps.end(
-        "normalise_coarse",
-        sign=s.sign,
-        exponent=Cat(s.exponent[:3], left[: form.exponent - 3]),
-        total=(s.total << Cat(C(0, 3), s.coarse))[:width],
-        fine=Mux(limited, s.exponent[:3], zeros),
+        "count",
+        sign=s.sign & ~(s.subtract & none),
+        exponent=s.exponent,
+        none=none,
+        total=s.total,
+        coarse=_first(list(s.found)),
+        zeros=s.zeros,
         clear=s.clear,
         nan=s.nan,
         which=s.which,
         rides=s.rides,
     )
-    return steps.end(
-        "normalise_fine",
+    s = steps.end(
+        "normalise_coarse",
         sign=s.sign,
-        exponent=(s.exponent - s.fine)[: form.exponent],
-        total=(s.total << s.fine)[:width],
+        exponent=Mux(s.none, 0, Cat(s.exponent[:_FINE], (s.exponent[_FINE:] - s.coarse)[: form.exponent - _FINE])),
+        total=_up(s.total, Cat(C(0, _FINE), s.coarse)),
+        fine=Mux(s.none, 0, _pick([s.zeros.word_select(index, _FINE) for index in range(len(groups))], s.coarse)),
         clear=s.clear,
         nan=s.nan,
         which=s.which,
         rides=s.rides,
+    )
+    total = _up(s.total, s.fine)
+    return steps.end(
+        "normalise_fine",
+        sign=s.sign,
+        which=s.which,
+        rides=s.rides,
+        exponent=(s.exponent - s.fine)[: form.exponent],
+        hidden=total[-1],
+        total=Mux(s.clear, Cat(C(0, width - 2), s.nan), total[:-1]),
     )
 
 
@@ -90,15 +106,28 @@ def _gathered(form: Format, formats: Sequence[Format], which: Value, total: Valu
     return selected(which, gathered)
 
 
-def _group(total: Value, end: int) -> Value:
-    """Eight bits from ``end`` down, with zeros below the lowest."""
-    start = end - _GROUP
-    return total[start:end] if start >= 0 else Cat(C(0, -start), total[:end])
+def _first(found: list[Value]) -> Value:
+    """The index of the first bit that is set; any index when there is none."""
+    if len(found) == 1:
+        return C(0, 0)
+    half = 1 << (len(found) - 1).bit_length() - 1
+    here = Cat(found[:half]).any()
+    return Cat(Mux(here, _first(found[:half]), _first(found[half:])), ~here)
 
 
-def _leading_zeros(group: Value) -> Value:
-    """Zeros above the leading one of eight bits; 7 when there is none."""
-    high, low = group[4:], group[:4]
-    nibble = Mux(high.any(), high, low)
-    pair = Mux(nibble[2:].any(), nibble[2:], nibble[:2])
-    return Cat(~pair[1], ~nibble[2:].any(), ~high.any())
+def _pick(values: list[Value], index: Value) -> Value:
+    """The value at ``index``, its highest bit first: the leading-zero count has that one first, too."""
+    for place in reversed(range(len(index))):
+        by = 1 << place
+        values = [
+            Mux(index[place], values[at + by], values[at]) if at + by < len(values) else values[at]
+            for at in range(min(by, len(values)))
+        ]
+    return values[0]
+
+
+def _up(value: Value, by: Value) -> Value:
+    """``value`` shifted up, the long way first."""
+    for place in reversed(range(len(by))):
+        value = Mux(by[place], (value << (1 << place))[: len(value)], value)
+    return value

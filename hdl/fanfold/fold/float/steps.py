@@ -15,6 +15,7 @@ ADDER_STEPS = (
     "align_coarse",
     "align_fine",
     "add",
+    "scan",
     "count",
     "normalise_coarse",
     "normalise_fine",
@@ -23,14 +24,14 @@ ADDER_STEPS = (
 
 #: after which steps there are registers, by their number: the placements that routed fastest
 ADDER_REGISTERS = {
-    3: {"align_coarse", "add", "round"},
-    4: {"swap", "align_fine", "count", "round"},
-    5: {"swap", "align_fine", "count", "normalise_fine", "round"},
-    6: {"swap", "align_fine", "add", "normalise_coarse", "normalise_fine", "round"},
-    7: {"swap", "align_fine", "add", "count", "normalise_coarse", "normalise_fine", "round"},
-    8: set(ADDER_STEPS) - {"unpack", "swap"},
-    9: set(ADDER_STEPS) - {"unpack"},
-    10: set(ADDER_STEPS),
+    3: {"align_coarse", "count", "round"},
+    4: {"align_coarse", "add", "normalise_coarse", "round"},
+    5: {"swap", "align_fine", "scan", "normalise_coarse", "round"},
+    6: {"compare", "align_coarse", "align_fine", "scan", "normalise_coarse", "round"},
+    7: {"compare", "align_coarse", "align_fine", "add", "count", "normalise_coarse", "round"},
+    8: set(ADDER_STEPS) - {"unpack", "swap", "scan"},
+    9: set(ADDER_STEPS) - {"unpack", "scan"},
+    10: set(ADDER_STEPS) - {"scan"},
 }
 
 
