@@ -19,7 +19,7 @@ from fanfold.fold.lane import Lane
 from fanfold_sim.planting import planted
 from fanfold_sim.simulators.lane import VerilatedLane
 
-__all__ = ["FAULTS", "Fault", "caught", "sound"]
+__all__ = ["FAULTS", "Fault", "caught", "lane_with", "sound"]
 
 _NUMBERS = (Operator.SUM, Operator.MIN, Operator.MAX)
 #: floating-point numbers of all sizes, so that some share an adder; with whole numbers beside them
@@ -50,10 +50,10 @@ class Fault:
 FAULTS = {
     # rounding
     "a sticky bit that forgets what the coarse shift loses": Fault(
-        HALVES, "float.align", "sticky=(lost | s.sticky) & ~s.exact", "sticky=s.sticky & ~s.exact"
+        HALVES, "float.align", "lost=Cat(gone_groups.any() | s.sticky | lost[0]", "lost=Cat(s.sticky | lost[0]"
     ),
     "a sticky bit that forgets what the fine shift loses": Fault(
-        HALVES, "float.align", "smaller=Cat(s.sticky | lost, shifted", "smaller=Cat(s.sticky, shifted"
+        HALVES, "float.align", "lost.append(s.fine[place] & shifted[:by].any())", "lost.append(C(0, 1))"
     ),
     "a sticky bit of a narrow format that looks at one bit": Fault(
         FLOATS, "float.normalise", "total[: sticky + 1].any()", "total[sticky]"
@@ -68,7 +68,7 @@ FAULTS = {
         "decides = s.total[unused : lowest - 1].any()",
     ),
     "no rounding at all": Fault(
-        FLOATS, "float.round", "up = selected(s.which, ups) & ~s.clear", "up = selected(s.which, ups) & C(0, 1)"
+        FLOATS, "float.round", "up = selected(s.which, ups)", "up = C(0, 1)"
     ),
     "an overflow that keeps its fraction": Fault(
         HALVES, "float.normalise", "clear=(s.total[-1] & s.brim) | s.nan", "clear=s.nan"
@@ -78,10 +78,13 @@ FAULTS = {
         HALVES, "float.classify", "kind.normal.eq(number.exponent.any())", "kind.normal.eq(1)"
     ),
     "subnormals that count from exponent 0": Fault(
-        HALVES, "float.align", "return Cat(field[0] | ~normal, field[1:])", "return field"
+        HALVES, "float.align", "Cat(number.exponent[0] | ~hidden, number.exponent[1:])", "number.exponent"
+    ),
+    "subnormals that are one place too far away": Fault(
+        HALVES, "float.align", '"nearer": kind_a.normal ^ kind_b.normal', '"nearer": C(0, 1)'
     ),
     "sums that move up further than the exponent goes": Fault(
-        HALVES, "float.normalise", "fine=Mux(limited, s.exponent[:3], zeros)", "fine=zeros"
+        HALVES, "float.normalise", "s.exponent[:_FINE] == place for place", "C(0, 1) for place"
     ),
     # special values
     "a NaN that keeps its payload in sums": Fault(
@@ -94,7 +97,7 @@ FAULTS = {
         HALVES, "float.align", "nan = compared.nan | compared.undefined", "nan = compared.nan"
     ),
     "a difference of 0 that has the first operand's sign": Fault(
-        HALVES, "float.normalise", "sign=s.sign & ~(s.subtract & ~s.total.any())", "sign=s.sign"
+        HALVES, "float.normalise", "sign=s.sign & ~(s.subtract & none)", "sign=s.sign"
     ),
     "zeros of both signs that are equal": Fault(
         HALVES,
@@ -177,10 +180,14 @@ FAULTS = {
 }  # fmt: skip
 
 
+def lane_with(fault: Fault) -> type:
+    """The class of lanes that have ``fault``."""
+    return planted(Lane, fault.right, fault.wrong, f"fanfold.fold.{fault.module}")
+
+
 def caught(fault: Fault) -> str:
     """The check that catches ``fault``, and what it says; nothing when none does."""
-    wrong = planted(Lane, fault.right, fault.wrong, f"fanfold.fold.{fault.module}")
-    return _complaint(VerilatedLane(fault.config, lane=wrong))
+    return _complaint(VerilatedLane(fault.config, lane=lane_with(fault)))
 
 
 @cache
