@@ -102,9 +102,9 @@ FAULTS = {
     "zeros of both signs that are equal": Fault(
         HALVES,
         "exact",
-        "choices = [_choose(s, byte, a[8 * byte + 7], b[8 * byte + 7], b_larger) for b_larger in (0, 1)]",
+        "choices = [_second(s, byte, a[8 * byte + 7], b[8 * byte + 7], b_larger) for b_larger in (0, 1)]",
         "signs = [each[8 * byte + 7] & each[max(8 * byte - 8, 0) : 8 * byte + 7].any() for each in (a, b)]\n"
-        "        choices = [_choose(s, byte, *signs, b_larger) for b_larger in (0, 1)]",
+        "        choices = [_second(s, byte, *signs, b_larger) for b_larger in (0, 1)]",
     ),
     "negative floating-point numbers in the order of positive ones": Fault(
         FLOATS, "exact", "b_larger ^ (floating & a_negative)", "C(b_larger, 1)"
@@ -171,11 +171,11 @@ FAULTS = {
     "a word that is summed though it only passes": Fault(
         INTEGERS, "selection", '"integer_sum": combine & does', '"integer_sum": does'
     ),
-    "an operator that comes a cycle late": Fault(
+    "an operator that is known a cycle early": Fault(
         FLOATS,
         "lane",
-        "m.d.comb += Value.cast(selection[name]).eq(value)",
-        'm.d[("sync" if name == "extreme" else "comb")] += Value.cast(selection[name]).eq(value)',
+        "m.d.sync += Value.cast(selection[name]).eq(value)",
+        'm.d[("comb" if name == "extreme" else "sync")] += Value.cast(selection[name]).eq(value)',
     ),
 }  # fmt: skip
 

@@ -1,7 +1,8 @@
 """All that a lane does without rounding: integer sums, logic, the least and the greatest, and operands as they are.
 
-In two steps. ``compare`` forms everything that needs the operands side by side, ``result`` chooses. Each byte of a lane
-takes its choice from the top byte of its element, for there an element's comparison ends and its sign stands.
+In three steps. ``compare`` forms everything that needs the operands side by side, ``decide`` says of each byte where it
+comes from, ``choose`` takes it from there. A byte's decision is that of the top byte of its element, for there an
+element's comparison ends and its sign stands.
 """
 
 from functools import reduce
@@ -18,7 +19,7 @@ from .float.format import FORMATS
 from .segments import WORD_BYTES, larger, summed
 from .selection import SIZES, VALUE_FORMATS, selection_layout
 
-__all__ = ["LANE_BYTES", "b_larger_at", "compare", "kinds_at", "result"]
+__all__ = ["LANE_BYTES", "b_larger_at", "choose", "compare", "decide", "kinds_at"]
 
 LANE_BYTES = 8
 _WORD = 8 * WORD_BYTES
@@ -84,7 +85,7 @@ def compare(m: Module, config: Config, s: data.View, a: Value, b: Value, kinds: 
     found["signs_equal"] = a[-1] == b[-1]
     for byte in range(LANE_BYTES):
         one, both = _nans(s, kinds, byte)
-        choices = [_choose(s, byte, a[8 * byte + 7], b[8 * byte + 7], b_larger) for b_larger in (0, 1)]
+        choices = [_second(s, byte, a[8 * byte + 7], b[8 * byte + 7], b_larger) for b_larger in (0, 1)]
         # where one is a NaN it is the larger magnitude; it is chosen, whatever is looked for
         found[f"second_if_not_{byte}"] = choices[0] & ~one
         found[f"second_if_larger_{byte}"] = choices[1] | (one & s.extreme)
@@ -111,7 +112,7 @@ def _nans(s: data.View, kinds: tuple[dict, dict], top: int) -> tuple[Value, Valu
     return one, both
 
 
-def _choose(s: data.View, byte: int, a_negative: Value, b_negative: Value, b_larger: int) -> Value:
+def _second(s: data.View, byte: int, a_negative: Value, b_negative: Value, b_larger: int) -> Value:
     """Whether the result is the second of the numbers that end with ``byte``, when ``b_larger`` is the outcome of their
     comparison.
 
@@ -134,9 +135,12 @@ def b_larger_at(c: SimpleNamespace, top: int, size: int) -> Value:
     return b_larger | (c.alike_high & getattr(c, f"larger_{WORD_BYTES - 1}")) if size == LANE_BYTES else b_larger
 
 
-def result(m: Module, config: Config, c: SimpleNamespace, before: Value) -> tuple[Value, Value]:
-    """The 64 bits, from what ``compare`` left; and how the values of a 16-byte pair compare, for the lane with their
-    indices: whether the second was chosen, and whether they are equal. ``before`` is that of the lane before."""
+def decide(m: Module, config: Config, c: SimpleNamespace, before: Value) -> tuple[dict, Value]:
+    """Where each byte comes from, out of what ``compare`` left: values for the end of the step ``swap``.
+
+    And how the values of a 16-byte pair compare, for the lane with their indices: whether the second was chosen, and
+    whether they are equal. ``before`` is that of the lane before.
+    """
     s = data.View(selection_layout(), c.selection)
     sizes = _sizes(config)
     tops = [byte for byte in range(LANE_BYTES) if any((byte + 1) % size == 0 for size in sizes)]
@@ -168,20 +172,33 @@ def result(m: Module, config: Config, c: SimpleNamespace, before: Value) -> tupl
         # the padding behind an index
         zero[WORD_BYTES:] = [each | (s.index & s.extreme) for each in zero[WORD_BYTES:]]
 
+    # a carry between the words is added to the upper one a step after both were formed
+    upper = (c.sum_1 + (c.carry_0 & wide))[:_WORD] if 8 in sizes else c.sum_1
+    found = {
+        "a": c.a,
+        "b": c.b,
+        "sum": Cat(c.sum_0, upper),
+        "product": c.product,
+        "selection": c.selection,
+        "second": Cat(second),
+        "zero": Cat(zero),
+        "truth": Cat(_truth(config, s, c, byte) for byte in range(LANE_BYTES)),
+        "nan": Cat(nan_at.get(top, C(0, 1)) for top in range(1, LANE_BYTES, 2)),
+    }
+    return found, Cat(second_at[high], wide_tie)
+
+
+def choose(c: SimpleNamespace) -> Value:
+    """The 64 bits, from what ``decide`` found."""
+    s = data.View(selection_layout(), c.selection)
     chosen = []
     for byte in range(LANE_BYTES):
         a, b = c.a.word_select(byte, 8), c.b.word_select(byte, 8)
-        value = Mux(s.bitwise, _logic(s, a, b), Mux(second[byte], b, a))
-        chosen.append(Mux(zero[byte], 0, value) | _truth(config, s, c, byte))
-    value = Signal(8 * LANE_BYTES)
-    m.d.comb += value.eq(Cat(chosen) | Cat(_canonical(s, nan_at, top) for top in range(1, LANE_BYTES, 2)))
-
-    # a carry between the words is added to the upper one a step after both were formed
-    upper = (c.sum_1 + (c.carry_0 & wide))[:_WORD] if 8 in sizes else c.sum_1
-    whole = Mux(s.integer_sum, Cat(c.sum_0, upper), value)
-    if len(c.product):
-        whole = Mux(s.integer_product, c.product, whole)
-    return whole, Cat(second_at[high], wide_tie)
+        value = Mux(s.bitwise, _logic(s, a, b), Mux(c.second[byte], b, a))
+        chosen.append((value & ~c.zero[byte].replicate(8)) | c.truth[byte])
+    value = Cat(chosen) | Cat(_canonical(s, nan) for nan in c.nan)
+    whole = Mux(s.integer_sum, c.sum, value)
+    return Mux(s.integer_product, c.product, whole) if len(c.product) else whole
 
 
 def _logic(s: data.View, a: Value, b: Value) -> Value:
@@ -201,9 +218,8 @@ def _truth(config: Config, s: data.View, c: SimpleNamespace, start: int) -> Valu
     return s.logical & _logic(s, *truths)
 
 
-def _canonical(s: data.View, nan_at: dict[int, Value], top: int) -> Value:
-    """The 16 bits that end with byte ``top``: those of the canonical NaN where one ends here."""
-    nan = nan_at.get(top, C(0, 1))
+def _canonical(s: data.View, nan: Value) -> Value:
+    """The 16 bits at the top of an element: those of the canonical NaN where it is a ``nan``."""
     pieces = reduce(
         or_,
         [

@@ -52,9 +52,11 @@ class Lane(wiring.Component):
     subtree of the lower indices. An operator or a type that is not configured, or a pair that is not defined, gives no
     meaningful result.
 
-    Where ``splits_pairs``, ``half`` says which half of a 16-byte pair the operands are: the value (0) or, behind it,
-    its index (1). ``decided`` is how values compare, ``decided_after`` cycles after they came in; ``before`` must be
-    that of the value when its index is in the same place.
+    ``operator``, ``type`` and ``combine`` come one cycle before the operands that they are for.
+
+    Where ``splits_pairs``, ``half`` comes with them and says which half of a 16-byte pair the operands are: the value
+    (0) or, behind it, its index (1). ``decided`` is how values compare, ``decided_after`` cycles after they came in;
+    ``before`` must be that of the value when its index is in the same place.
 
     Latency: ``latency``, the same for all operators and types. Throughput: 1. Ready path: none, it never stalls.
     Order: kept. On error: none.
@@ -89,13 +91,14 @@ class Lane(wiring.Component):
 
         # what is to be done, and the operands beside their products
         half = self.half if splits_pairs(config) else C(0, 1)
-        selection = Signal(selection_layout())
+        selection = Signal(selection_layout(), reset_less=True)
         for name, value in decode(config, self.operator, self.type, self.combine, half).items():
-            m.d.comb += Value.cast(selection[name]).eq(value)
+            m.d.sync += Value.cast(selection[name]).eq(value)
         a, b, product = self.a, self.b, None
         if Operator.PROD in config.operators:
             m.submodules.product = product = Product(config)
-            m.d.comb += [product.a.eq(a), product.b.eq(b), product.type.eq(self.type)]
+            m.d.comb += [product.a.eq(a), product.b.eq(b)]
+            m.d.sync += product.type.eq(self.type)
             a, b, selection = (
                 delayed(m, value, product.latency, name)
                 for name, value in (("operand_a", a), ("operand_b", b), ("selection", selection))
@@ -118,16 +121,19 @@ class Lane(wiring.Component):
             values = compare(unit.form, number.a, number.b, kind_a, kind_b)
             compared[unit] = of_unit[unit].end("compare", **values, which=number.which, product=number.product)
 
-        # the step swap: what rides is chosen
+        # the step swap: where the bytes of what is exact come from; and align_coarse, in which they only wait
         before = self.before if splits_pairs(config) else C(0, 2)
-        whole, decided = exact.result(m, config, c, before)
+        values, decided = exact.decide(m, config, c, before)
         if splits_pairs(config):
             m.d.comb += self.decided.eq(decided)
+        found = steps.end("swap", **values)
         if not units:
-            m.d.comb += self.o.eq(steps.end("swap", whole=whole).whole)
+            m.d.comb += self.o.eq(exact.choose(found))
             return m
         riders = Signal(8 * LANE_BYTES)
-        m.d.comb += riders.eq(whole)
+        m.d.comb += riders.eq(exact.choose(steps.end("align_coarse", **vars(found))))
+
+        # all further steps
         done = {unit: _summed(unit, of_unit[unit], c, compared[unit], riders) for unit in units}
         m.d.comb += self.o.eq(Cat(_taken_out(unit, done) for unit in units if unit.rides))
         return m
@@ -162,12 +168,13 @@ def _summed(unit: Unit, steps: Steps, c: SimpleNamespace, compared: SimpleNamesp
     values["exact"] |= ~rounds
     for name in ("subtract", "nan"):
         values[name] &= rounds
-    values |= {"which": compared.which, "rides": ~rounds, "rider": C(0, unit.form.width)}
+    values |= {"which": compared.which, "rides": ~rounds}
+    rider = C(0, unit.form.width)
     if unit.rides:
         carrier = formats.index(_carrier(unit))
         values["which"] = Mux(rounds, compared.which, C(1 << carrier, len(formats)))
-        values["rider"] = unpack(unit.form, [formats[carrier]], C(1, 1), riders[unit.start : unit.start + unit.rides])
-    return finish(unit.form, formats, steps, steps.end("swap", **values))
+        rider = unpack(unit.form, [formats[carrier]], C(1, 1), riders[unit.start : unit.start + unit.rides])
+    return finish(unit.form, formats, steps, steps.end("swap", **values), rider)
 
 
 def _carrier(unit: Unit):

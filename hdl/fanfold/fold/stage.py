@@ -13,6 +13,8 @@ __all__ = ["Stage", "level_layout", "stage_latency"]
 
 #: cycles from a beat in to its operands at the lanes: the address, the memory, and the register behind it
 _READ = 3
+#: cycles from a beat in to its order at the lanes
+_ORDER = _READ - 1
 
 
 def stage_latency(config: Config) -> int:
@@ -110,12 +112,13 @@ class Stage(wiring.Component):
         operand = delayed(m, arrived.data, 2, "operand")
         valid = delayed(m, valid, _READ - 1, "valid", reset=True)
 
-        # what the lanes are to do: from registers of its own for each
+        # what the lanes are to do, a cycle before the operands: registers of its own for one or two of them
         order = Cat(beat.operator, beat.type, beat.combine[0])
-        orders = _copied(m, order, config.beat_bytes // LANE_BYTES, _READ, "order")
-        lanes = [Lane(config) for _ in orders]
-        for index, (lane, order) in enumerate(zip(lanes, orders, strict=True)):
+        lanes = [Lane(config) for _ in range(config.beat_bytes // LANE_BYTES)]
+        orders = _copied(m, order, min(len(lanes), 1 << _ORDER), _ORDER, "order")
+        for index, lane in enumerate(lanes):
             m.submodules[f"lane_{index}"] = lane
+            order = orders[index * len(orders) // len(lanes)]
             m.d.comb += [
                 lane.a.eq(operand.word_select(index, 8 * LANE_BYTES)),
                 lane.b.eq(stored.word_select(index, 8 * LANE_BYTES)),
@@ -147,8 +150,8 @@ class Stage(wiring.Component):
                 m.d.comb += after.before.eq(lane.decided)
             return
         (lane,) = lanes
-        half = delayed(m, odd, _READ - 1, "half")
-        is_value = delayed(m, valid & ~half, lane.decided_after, "is_value")
+        half = delayed(m, odd, _ORDER - 1, "half")
+        is_value = delayed(m, valid & ~delayed(m, half, 1, "operand_half"), lane.decided_after, "is_value")
         held = Signal(2, reset_less=True)
         with m.If(is_value):
             m.d.sync += held.eq(lane.decided)

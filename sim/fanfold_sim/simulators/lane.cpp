@@ -40,17 +40,20 @@ EXPORT void lane_fold(void* lane, uint64_t latency, const uint8_t* operators, co
                       const uint8_t* combines, uint64_t step, const uint64_t* a, const uint64_t* b, uint64_t* o,
                       uint64_t words) {
     Lane& it = *static_cast<Lane*>(lane);
-    for (uint64_t at = 0; at < words + latency; ++at) {
+    // what is to be done comes a cycle before the operands
+    for (uint64_t at = 0; at < words + latency + 1; ++at) {
         if (at < words) {
             it.top.operator_code = operators[at * step];
             it.top.type_code = types[at * step];
             it.top.combine = combines[at * step];
             it.top.half = at & 1;
-            it.top.a = a[at];
-            it.top.b = b[at];
+        }
+        if (at > 0 && at <= words) {
+            it.top.a = a[at - 1];
+            it.top.b = b[at - 1];
         }
         it.cycle();
-        // after the edge the result stands that entered `latency` edges ago, this one included
-        if (at + 1 >= latency && at + 1 - latency < words) o[at + 1 - latency] = it.top.o;
+        // after the edge the result stands whose operands entered `latency` edges ago, this one included
+        if (at >= latency && at - latency < words) o[at - latency] = it.top.o;
     }
 }

@@ -43,16 +43,15 @@ class Adder(wiring.Component):
         u = steps.end("unpack", a=self.a, b=self.b)
         kinds = [classify(m, form, operand, f"kind_{name}") for operand, name in ((u.a, "a"), (u.b, "b"))]
         c = steps.end("compare", **compare(form, u.a, u.b, *kinds), b_larger=u.a[:-1] < u.b[:-1])
-        nothing = {"which": C(1, 1), "rides": C(0, 1), "rider": C(0, form.width)}
-        s = steps.end("swap", **swap(form, c, b_larger=c.b_larger), **nothing)
-        m.d.comb += self.o.eq(finish(form, (form,), steps, s).bits)
+        s = steps.end("swap", **swap(form, c, b_larger=c.b_larger), which=C(1, 1), rides=C(0, 1))
+        m.d.comb += self.o.eq(finish(form, (form,), steps, s, C(0, form.width)).bits)
         return m
 
 
-def finish(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
+def finish(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNamespace, rider: Value) -> SimpleNamespace:
     """All steps after ``swap``: ``bits`` is the sum of what it left, in ``form``, rounded to the one of ``formats`` of
-    which the bit in ``which`` is set; which and ``rides`` come out beside it."""
-    s = align(form, steps, s)
+    which the bit in ``which`` is set; ``which`` comes out beside it. ``rider`` comes in at ``align_fine``."""
+    s = align(form, steps, s, rider)
     sticky = s.lost.any()
     # one carry chain: the lowest bit of both operands is the carry in, which what was shifted out of a subtrahend takes
     carry = s.subtract & ~sticky
@@ -68,6 +67,5 @@ def finish(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNames
         limits=limits(form, s.exponent),
         brim=s.exponent == top_exponent(form, formats, s.which) - 1,
         which=s.which,
-        rides=s.rides,
     )
     return round_to_nearest(form, formats, steps, normalise(form, formats, steps, s))

@@ -88,12 +88,12 @@ def multiplied(form: Format, swapped: dict, product: data.View, top: Value, *, m
     return {name: Mux(multiplies, value, swapped[name]) for name, value in values.items()}
 
 
-def align(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
+def align(form: Format, steps: Steps, s: SimpleNamespace, rider: Value) -> SimpleNamespace:
     """Steps ``align_coarse`` and ``align_fine``: ``smaller`` becomes the smaller significand in the larger one's place,
     with guard and round bit below, inverted for a subtraction; ``lost`` has what was shifted out.
 
-    A number that ``rides`` takes the larger one's place here, exact and with a hidden bit: ``rider`` bit for bit.
-    Beside exact numbers, what is lost has no meaning: it decides only where the guard bit is 1.
+    A number that ``rides`` takes the larger one's place in ``align_fine``, exact and with a hidden bit: ``rider``, as
+    it is then, bit for bit. What is lost has no meaning beside exact numbers: it decides only with a guard bit of 1.
     """
     width = len(s.smaller)
     top = width.bit_length()  # more than the width is all sticky
@@ -115,7 +115,6 @@ def align(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
         nan=s.nan,
         which=s.which,
         rides=s.rides,
-        rider=s.rider,
     )
     gone_groups = Cat(group & (s.beyond | (s.coarse > index)) for index, group in enumerate(s.groups))
     shifted, lost = s.smaller, []
@@ -125,16 +124,15 @@ def align(form: Format, steps: Steps, s: SimpleNamespace) -> SimpleNamespace:
             shifted &= ~s.gone.replicate(width)
         lost.append(s.fine[place] & shifted[:by].any())
         shifted = Mux(s.fine[place], shifted[by:], shifted)
-    rider = data.View(form.layout(), s.rider)
+    riding = data.View(form.layout(), rider)
     return steps.end(
         "align_fine",
-        sign=Mux(s.rides, rider.sign, s.sign),
-        exponent=Mux(s.rides, rider.exponent, s.exponent),
-        significand=Mux(s.rides, Cat(rider.fraction, C(1, 1)), s.significand),
+        sign=Mux(s.rides, riding.sign, s.sign),
+        exponent=Mux(s.rides, riding.exponent, s.exponent),
+        significand=Mux(s.rides, Cat(riding.fraction, C(1, 1)), s.significand),
         smaller=shifted ^ s.subtract.replicate(width),
         lost=Cat(gone_groups.any() | s.sticky | lost[0], lost[1:]),
         subtract=s.subtract,
         nan=s.nan,
         which=s.which,
-        rides=s.rides,
     )

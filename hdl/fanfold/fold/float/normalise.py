@@ -54,7 +54,6 @@ def normalise(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNa
         clear=(s.total[-1] & s.brim) | s.nan,
         nan=s.nan,
         which=s.which,
-        rides=s.rides,
     )
     none = ~s.some.any()  # a true zero: nothing cut its exponent to size
     s = steps.end(
@@ -68,7 +67,6 @@ def normalise(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNa
         clear=s.clear,
         nan=s.nan,
         which=s.which,
-        rides=s.rides,
     )
     s = steps.end(
         "normalise_coarse",
@@ -79,14 +77,12 @@ def normalise(form: Format, formats: Sequence[Format], steps: Steps, s: SimpleNa
         clear=s.clear,
         nan=s.nan,
         which=s.which,
-        rides=s.rides,
     )
     total = _up(s.total, s.fine)
     return steps.end(
         "normalise_fine",
         sign=s.sign,
         which=s.which,
-        rides=s.rides,
         exponent=(s.exponent - s.fine)[: form.exponent],
         hidden=total[-1],
         total=Mux(s.clear, Cat(C(0, width - 2), s.nan), total[:-1]),

@@ -32,4 +32,4 @@ def round_to_nearest(form: Format, formats: Sequence[Format], steps: Steps, s: S
     up = selected(s.which, ups)
     # one carry chain: the lowest bit of both operands is the carry in
     packed = Cat(up, selected(s.which, fractions), s.exponent) + Cat(up, C(0, form.fraction), s.hidden)
-    return steps.end("round", bits=Cat(packed[1 : form.width], s.sign), which=s.which, rides=s.rides)
+    return steps.end("round", bits=Cat(packed[1 : form.width], s.sign), which=s.which)
