@@ -29,8 +29,11 @@ class Outlet(wiring.Component):
     A frame's beats wait in one queue until its verdict: regular ones go on, those of tagged ones go away here. Payload
     beats of candidates wait in another, where the last one waits for its damage, and then in a gate of their own.
 
+    What comes of a tagged frame after its verdict goes away at once, but for the last beat. So regular frames that wait
+    do not stop the port inside a tagged one: a packet that has begun to leave can come to its end.
+
     Latency: 3 from the verdict. Throughput: 1. Ready path: registered. Order: kept on each stream. On error: none;
-    streams that stall close the input.
+    streams that stall close the input: ``regular`` only until a tagged frame that is coming in has its verdict.
     """
 
     def __init__(self, config: Config):
@@ -61,19 +64,33 @@ class Outlet(wiring.Component):
         m.submodules.whole = whole = Skid(payload_layout(config))
         m.submodules.regular = regular = Skid(frame_layout(config))
         m.submodules.payload = payload = Skid(payload_layout(config))
-        wiring.connect(m, wiring.flipped(self.frames), frames.i)
         wiring.connect(m, heads.o, wiring.flipped(self.head))
         wiring.connect(m, regular.o, wiring.flipped(self.regular))
         wiring.connect(m, payload.o, wiring.flipped(self.payload))
 
         verdict = self.verdicts.payload
+        within = Signal()  # a frame is coming in: it has begun and not ended
+        undecided = Signal(range(_ON_THEIR_WAY))  # frames without a verdict, with the one that is coming in
+        no_more = Signal()  # the one that is coming in is tagged, and only its last beat is wanted
+        ends = Signal()
+        m.d.comb += ends.eq(self.frames.valid & self.frames.payload.last)
+        m.d.sync += undecided.eq(undecided + (self.frames.valid & ~within) - self.verdicts.valid)
+        with m.If(self.frames.valid):
+            m.d.sync += within.eq(~ends)
+        with m.If(ends):
+            m.d.sync += no_more.eq(0)
+        with m.Elif(verdict.tagged & within & (undecided == 1)):
+            m.d.sync += no_more.eq(1)
+
         room = Signal(init=1)
         limit = ROOM - _ON_THEIR_WAY
-        m.d.sync += room.eq(
-            (beats.level < limit) & (heads.level < limit) & (frames.level < ROOM - _FRAMES_ON_THEIR_WAY)
-        )
+        frames_fit = (frames.level < ROOM - _FRAMES_ON_THEIR_WAY) | (no_more & ~ends)
+        m.d.sync += room.eq((beats.level < limit) & (heads.level < limit) & frames_fit)
         m.d.comb += [
             self.open.eq(room),
+            frames.i.valid.eq(self.frames.valid & (~no_more | ends)),
+            frames.i.payload.eq(self.frames.payload),
+            self.frames.ready.eq(frames.i.ready),
             frame_verdicts.i.valid.eq(self.verdicts.valid),
             frame_verdicts.i.payload.eq(verdict.tagged),
             heads.i.valid.eq(verdict.tagged),
