@@ -127,7 +127,10 @@ def floats(*values: float) -> bytes:
 
 
 def small(contributors: int = 4, beat_bytes: int = 8, **options) -> Config:
-    return Config(beat_bytes=beat_bytes, contributors=contributors, contexts=2, window=2, segment_bytes=192, **options)
+    """A few slots, and few types unless others are asked for: all of them have the tests of the lane."""
+    few = {"operators": (Operator.SUM, Operator.MAX), "types": (DataType.INT32, DataType.FLOAT32, DataType.FLOAT16)}
+    sizes = {"contexts": 2, "window": 2, "segment_bytes": 192}
+    return Config(beat_bytes=beat_bytes, contributors=contributors, **sizes, **(few | options))
 
 
 #: four contributions whose naive sums depend on the order
@@ -155,8 +158,17 @@ def test_every_order_gives_the_same_bits():
     assert flow(config, packets) == expected
 
 
-@pytest.mark.parametrize("contributors, stages", [(2, 8), (3, 8), (4, 8), (5, 5), (8, 3)])
-@pytest.mark.parametrize("stall", [Stall.NONE, Stall.SLOW_SOURCE])
+@pytest.mark.parametrize(
+    "contributors, stages, stall",
+    [
+        (2, 8, Stall.NONE),
+        (3, 8, Stall.NONE),
+        (4, 8, Stall.NONE),
+        (4, 8, Stall.SLOW_SOURCE),
+        (5, 5, Stall.NONE),
+        (8, 3, Stall.SLOW_SOURCE),
+    ],
+)
 def test_random_orders_types_and_lengths(contributors, stages, stall):
     """Segments of all slots at once, mixed packet by packet, with gaps in the tree and bad packets between."""
     config = small(contributors, adder_stages=stages)
@@ -215,8 +227,10 @@ def test_wide_beats():
     assert flow(config, packets) == expected
 
 
-@pytest.mark.parametrize("beat_bytes, stages", [(8, 8), (8, 10), (8, 3), (16, 5), (32, 4)])
-@pytest.mark.parametrize("stall", [Stall.NONE, Stall.SLOW_SOURCE])
+@pytest.mark.parametrize(
+    "beat_bytes, stages, stall",
+    [(8, 8, Stall.NONE), (8, 10, Stall.SLOW_SOURCE), (8, 3, Stall.NONE), (16, 5, Stall.NONE)],
+)
 def test_pairs_that_take_two_lanes_or_two_beats(beat_bytes, stages, stall):
     """The index follows how the value compared, whatever comes between the halves; ties go to the lowest index."""
     operators, types = (Operator.MINLOC, Operator.MAXLOC, Operator.SUM), (DataType.FLOAT64_INT32, DataType.FLOAT64)
