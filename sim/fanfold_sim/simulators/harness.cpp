@@ -123,13 +123,36 @@ private:
     uint64_t first_cycle_ = 0;
 };
 
-// Collects the frames of one output port, which is always ready.
+// Collects the frames of one output port; hesitates where it is told to.
 class Sink {
 public:
     Sink(uint8_t port, Signals signals) : port_(port), signals_(signals) { *signals_.ready = 1; }
 
+    // From now on not ready in `of_256` of 256 cycles, by chance.
+    void hesitate(int of_256, uint64_t seed) {
+        of_256_ = of_256;
+        chance_ = seed * 2654435769u + 88172645463325252u;
+        *signals_.ready = of_256 == 0;
+    }
+
+    // Before the cycle settles: whether it is ready in it.
+    void choose() {
+        if (!of_256_) return;
+        chance_ ^= chance_ << 13;
+        chance_ ^= chance_ >> 7;
+        chance_ ^= chance_ << 17;
+        *signals_.ready = int(chance_ >> 32 & 255) >= of_256_;
+    }
+
+    // After the cycle has settled: whether a beat is offered.
     bool collect(uint64_t cycle, std::vector<Departure>& departures, std::vector<uint8_t>& bytes) {
+        if (stalled_ && !offers_the_same()) throw std::runtime_error("an assertion failed: a stalled offer changed");
+        stalled_ = *signals_.valid && !*signals_.ready;
         if (!*signals_.valid) return false;
+        if (stalled_) {
+            keep_offer();
+            return true;
+        }
         if (frame_.empty()) first_cycle_ = cycle;
         uint64_t keep = 0;
         std::memcpy(&keep, signals_.keep, signals_.keep_bytes);
@@ -146,6 +169,39 @@ public:
     }
 
 private:
+    // All that a stalled offer must not change, one behind the other.
+    template <typename Do>
+    void each_signal(Do work) {
+        work(signals_.data, signals_.data_bytes);
+        work(signals_.keep, signals_.keep_bytes);
+        work(signals_.queue, signals_.queue_bytes);
+        work(signals_.last, size_t{1});
+        work(signals_.user, size_t{1});
+    }
+
+    void keep_offer() {
+        offer_.clear();
+        each_signal([&](const void* from, size_t count) {
+            const auto* bytes = static_cast<const uint8_t*>(from);
+            offer_.insert(offer_.end(), bytes, bytes + count);
+        });
+    }
+
+    bool offers_the_same() {
+        bool same = *signals_.valid;
+        size_t at = 0;
+        each_signal([&](const void* now, size_t count) {
+            same &= std::memcmp(offer_.data() + at, now, count) == 0;
+            at += count;
+        });
+        return same;
+    }
+
+    int of_256_ = 0;
+    uint64_t chance_ = 1;
+    bool stalled_ = false;        // the cycle before, with `offer_`
+    std::vector<uint8_t> offer_;
+
     uint8_t port_;
     Signals signals_;
     std::vector<uint8_t> frame_;
@@ -199,6 +255,7 @@ public:
     }
 
     void offer(int port, Frame frame) { (port ? net_in_ : host_in_).offer(std::move(frame)); }
+    void hesitate(int port, int of_256, uint64_t seed) { (port ? net_out_ : host_out_).hesitate(of_256, seed); }
     uint64_t cycle() const { return cycle_; }
     bool quiet() const { return still_ && host_in_.empty() && net_in_.empty(); }
 
@@ -292,6 +349,10 @@ private:
     void step() {
         host_in_.drive(cycle_);
         net_in_.drive(cycle_);
+        if (idle_ < kIdleCheck) {  // with nothing to take, the state is to stand still
+            host_out_.choose();
+            net_out_.choose();
+        }
         settle();
         bool moved = host_in_.collect(cycle_, accepted);
         moved |= net_in_.collect(cycle_, accepted);
@@ -420,6 +481,8 @@ API void fanfold_take_accepted(Nic* nic, Acceptance* records) {
     std::memcpy(records, nic->accepted.data(), nic->accepted.size() * sizeof(Acceptance));
     nic->accepted.clear();
 }
+
+API void fanfold_hesitate(Nic* nic, int port, int of_256, uint64_t seed) { nic->hesitate(port, of_256, seed); }
 
 API uint64_t fanfold_cycle(Nic* nic) { return nic->cycle(); }
 

@@ -42,6 +42,7 @@ _FUNCTIONS = {
     "take": ([c_void_p, POINTER(_Departure), c_char_p], None),
     "accepted": ([c_void_p], c_uint64),
     "take_accepted": ([c_void_p, POINTER(_Acceptance)], None),
+    "hesitate": ([c_void_p, c_int, c_int, c_uint64], None),
     "cycle": ([c_void_p], c_uint64),
     "quiet": ([c_void_p], c_int),
     "read": ([c_void_p, c_uint32], c_int64),
@@ -87,6 +88,15 @@ class VerilatorNic:
         """See ``Nic.offer``."""
         check_offer(self.config, self.cycle, port, frame, cycle, queue)
         self._call["offer"](self._handle, port.value, bytes(frame), len(frame), queue, bad, cycle)
+
+    def hesitate(self, port: Port, chance: float, seed: int = 0) -> None:
+        """From now on the output ``port`` takes nothing in ``chance`` of all cycles: 0 is never, 1 is for ever.
+
+        An offer that changes while it has to wait raises ``AssertionError``.
+        """
+        if not 0 <= chance <= 1:
+            raise ValueError(f"chance is {chance}: it must be from 0 to 1")
+        self._call["hesitate"](self._handle, port.value, round(256 * chance), seed)
 
     def run(self, until: int) -> list[Departure]:
         """See ``Nic.run``."""
