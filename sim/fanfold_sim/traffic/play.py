@@ -7,7 +7,13 @@ from fanfold.codes import Port
 from ..nic import Departure, Nic
 from .writer import Arrival
 
-__all__ = ["Outcome", "play"]
+__all__ = ["Lanes", "Outcome", "play", "play_batches"]
+
+#: what left a NIC, in order where the order is not free: by port and by "regular" or the receiver's MAC address
+Lanes = dict[tuple[Port, str], list[tuple[bytes, int, bool]]]
+
+#: cycles in which a NIC must be done with a batch
+_LIMIT = 1_000_000
 
 
 @dataclass
@@ -33,3 +39,24 @@ def play(nic: Nic, arrivals: list[Arrival]) -> Outcome:
         kind[left.port].append((left.frame, left.queue, left.bad))
     outcome.counters = nic.counters()
     return outcome
+
+
+def play_batches(nic: Nic, batches: list[list[Arrival]]) -> Lanes:
+    """Plays ``batches`` (``hostile``) to ``nic``, each when it is done with the one before; what leaves, by lane.
+
+    Raises ``TimeoutError`` when it does not get done with one.
+    """
+    offered = {(one.port, one.frame) for batch in batches for one in batch}
+    lanes: Lanes = {}
+    for batch in batches:
+        began = nic.cycle
+        for one in batch:
+            nic.offer(one.port, one.frame, cycle=began + one.cycle, queue=one.queue, bad=one.bad)
+        while not nic.quiet:
+            if nic.cycle > began + _LIMIT:
+                raise TimeoutError(f"not quiet {_LIMIT} cycles after cycle {began}")
+            for left in nic.run(nic.cycle + 500):
+                came_in = Port.NET if left.port is Port.HOST else Port.HOST
+                lane = "regular" if (came_in, left.frame) in offered else left.frame[:6].hex(":")
+                lanes.setdefault((left.port, lane), []).append((left.frame, left.queue, left.bad))
+    return lanes
