@@ -135,7 +135,7 @@ class Parse(wiring.Component):
                 tables.append(Mux(has_tags[count], table(words, values, size), 0))
             return tables[0] | tables[1] | tables[2]
 
-        ends = Signal(range(_INDEX_STOP + 1), init=decided, reset_less=True)
+        ends = Signal(range(_INDEX_STOP + 1), init=decided)  # also that of the frame before: never earlier than decided
         held = Signal(MAX_SKIPPED_WORDS, reset_less=True)  # which words behind the fixed IP header are options
         found, found_ends, at_once, ipv4 = Signal.like(held), Signal.like(ends), Signal(), Signal()
         m.d.comb += [
