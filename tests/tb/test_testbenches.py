@@ -115,6 +115,13 @@ def test_the_same_frames_in_the_same_cycles(built):
         assert log_of(built, **more) == expected()
 
 
+@pytest.mark.skipif("icarus" not in SIMULATORS, reason="Icarus Verilog is not installed")
+def test_nothing_stays_undefined_without_initial_values(tmp_path, monkeypatch):
+    source, _ = export.generate(CONFIG, tmp_path)
+    source.write_text(uninitialised(source.read_text()))
+    assert log_of(Built("icarus", source, CONFIG, tmp_path, monkeypatch)) == expected()
+
+
 def test_every_bench_is_run_with_every_test():
     assert {path.stem for path in TB.glob("*_tests.py")} == set(BENCHES)
     for bench, expected in BENCHES.items():

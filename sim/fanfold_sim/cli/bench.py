@@ -7,6 +7,7 @@ from pathlib import Path
 from ..figures import save
 from ..figures.fold import brief
 from ..figures.latency import last_arrival
+from ..figures.passing import passing
 from ..figures.speed import speed
 from ..figures.throughput import throughput
 from ..fpga import FpgaError
@@ -15,7 +16,7 @@ from .options import BadInput
 
 __all__ = ["add_parser", "run"]
 
-_KINDS = {"throughput": throughput, "latency": last_arrival, "speed": speed, "fold": brief}
+_KINDS = {"throughput": throughput, "passing": passing, "latency": last_arrival, "speed": speed, "fold": brief}
 
 
 def add_parser(subparsers) -> None:
