@@ -1,17 +1,19 @@
 """A tagged packet that has begun to leave comes to its end, wherever stalled regular frames have met it."""
 
+import pytest
 from ingress_bench import Bench, Frame, configured, content, packet
 
+from fanfold.ingress import Ingress
 from fanfold.ingress.outlet import ROOM
 from fanfold_sim.bench import cycle, run, send
+from fanfold_sim.planting import planted
 
 WIDTH = 8
 #: cycles in which a port that is not closed moves a packet: its beats, and those that are on their way
 QUIET = 80
 
 
-def test_begun_packets_end_while_regular_frames_wait():
-    dut = Bench(configured(WIDTH))
+def packets_end(dut):
     tagged = Frame(packet(content(128), trailer=content(40)))
     lengths = range(1, ROOM + 8)  # beats of the regular frame that waits
     met = {"begun": 0, "not begun": 0}
@@ -46,3 +48,14 @@ def test_begun_packets_end_while_regular_frames_wait():
 
     run(dut, source, sink, cycles=20_000)
     assert min(met.values()) > 3, met
+
+
+def test_begun_packets_end_while_regular_frames_wait():
+    packets_end(Bench(configured(WIDTH)))
+
+
+def test_a_port_that_closes_in_a_begun_packet_is_found(monkeypatch):
+    closing = planted(Ingress, " | (no_more & ~ends)", "", module="fanfold.ingress.outlet")
+    monkeypatch.setattr("ingress_bench.Ingress", closing)
+    with pytest.raises(AssertionError, match="a packet that has begun does not end"):
+        packets_end(Bench(configured(WIDTH)))
