@@ -175,24 +175,16 @@ def _member(members, option, text):
         raise ValueError(f"{option} has {text!r}: known are {allowed}") from None
 
 
-#: what most programs reduce
-_COMMON_OPERATORS = (Operator.SUM, Operator.MIN, Operator.MAX)
-_COMMON_TYPES = (DataType.INT32, DataType.UINT32, DataType.FLOAT32)
-_TINY = Config(
-    beat_bytes=8,
-    contributors=4,
-    contexts=2,
-    window=2,
-    segment_bytes=128,
-    operators=_COMMON_OPERATORS,
-    types=_COMMON_TYPES,
+#: what most programs reduce: instances with a name have no more, so that they are small and quick to build
+_COMMON = Config(
+    operators=(Operator.SUM, Operator.MIN, Operator.MAX), types=(DataType.INT32, DataType.UINT32, DataType.FLOAT32)
 )
 
-#: configurations with a name: ``tiny`` and ``small`` for tests, with the commonest operators and types alone, ``numa``
-#: for a leader a NUMA domain, ``cores`` for a leader a core
+#: configurations with a name: ``tiny`` and ``small`` for tests, ``numa`` for a leader a NUMA domain, ``cores`` for a
+#: leader a core
 PRESETS = {
-    "tiny": _TINY,
-    "small": replace(_TINY, beat_bytes=16, window=4, segment_bytes=256),
-    "numa": Config(),
-    "cores": Config(contributors=128, contexts=2, window=4),
+    "tiny": replace(_COMMON, beat_bytes=8, contributors=4, contexts=2, window=2, segment_bytes=128),
+    "small": replace(_COMMON, beat_bytes=16, contributors=4, contexts=2, window=4, segment_bytes=256),
+    "numa": _COMMON,
+    "cores": replace(_COMMON, contributors=128, contexts=2, window=4),
 }

@@ -10,7 +10,7 @@ import pytest
 
 import fanfold_sim.cli.simulate
 from fanfold.codes import DataType, Operator, Port
-from fanfold.config import Config
+from fanfold.config import PRESETS, Config
 from fanfold_sim.captures import CaptureWriter, read_frames
 from fanfold_sim.cli import main
 from fanfold_sim.cli.options import CONFIG_HELP
@@ -49,7 +49,7 @@ def test_the_main_job(capsys, tmp_path):
     assert (found["regular"]["sent"], found["regular"]["identical"]) == (160, 160)
     assert found["seed"] == 0
     assert {"fanfold", "python", "amaranth", "numpy"} <= set(found["versions"])
-    assert Config.from_dict(found["config"]) == Config()
+    assert Config.from_dict(found["config"]) == PRESETS["numa"]
     for node in range(2):
         # 80 regular frames in and 80 out each way, and the collectives of four leaders and one other NIC, in and out
         assert len(read_frames(tmp_path / "cap" / f"node{node}.pcapng")) == 4 * 40 + 2 * 3 * (4 + 1)
@@ -178,9 +178,9 @@ SOME = ("--operators", "sum,min,bor", "--types", "int32,float32")
         (("--collective", "alltoall"), "'alltoall' (choose from 'allreduce', 'barrier')"),
         (("--simulator", "spice"), "'spice' (choose from 'auto', 'reference', 'amaranth', 'verilator')"),
         ((*SOME, "--op", "prod"), "--op prod: this configuration has sum, min, bor; --operators gives it others"),
-        ((*SOME, "--op", "median"), "--op median: it must be one of sum, min, bor"),
+        ((*SOME, "--op", "median"), "--op median: it must be one of sum, prod, min"),
         ((*SOME, "--type", "int8"), "--type int8: this configuration has int32, float32; --types gives it others"),
-        ((*SOME, "--type", "quad"), "--type quad: it must be one of int32, float32"),
+        ((*SOME, "--type", "quad"), "--type quad: it must be one of int8, int16"),
         (("--type", "float32", "--types", "int32"), "--type float32: this configuration has int32"),
         (
             (*SOME, "--op", "bor", "--type", "float32"),

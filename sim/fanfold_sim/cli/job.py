@@ -1,11 +1,13 @@
 """From the options of ``fanfold simulate`` to a job that can run; everything that can be wrong is found here."""
 
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from fanfold.codes import Collective, DataType, Operator
+import numpy as np
+
+from fanfold.codes import Collective, DataType, Operator, defined
 from fanfold.config import PRESETS, Config
 
 from .. import toolchain
@@ -64,12 +66,13 @@ def job_from(args: Namespace) -> Job:
         raise BadInput(f"--topology {error}") from None
     _between("--nodes", args.nodes, 1, MOST_NODES)
     _between("--seed", args.seed, 0, (1 << 64) - 1)
-    config = config_from(args, _fitting(len(groups), args.nodes))
+    wanted = _wanted(args, args.nodes * len(machine.cores))
+    config = config_from(args, _able_to(wanted, _fitting(len(groups), args.nodes)))
     try:
         NicTree.that_fits(args.nodes, len(groups), config.contributors)
     except ValueError as error:
         raise BadInput(f"--group-by {args.group_by} of {machine.name}: {error}") from None
-    workload = _workload(args, config, args.nodes * len(machine.cores))
+    workload = _workload(args, wanted, config, args.nodes * len(machine.cores))
     simulator, remark = _simulator(args.simulator)
     host, network = _parameters(args, machine)
     background: list[bytes] = []
@@ -114,30 +117,62 @@ def _fitting(leaders: int, nodes: int) -> Config:
     return next((config for config in presets if config.contributors >= needed), presets[-1])
 
 
-def _workload(args: Namespace, config: Config, cores: int) -> Workload:
-    collective: Collective = Collective[args.collective.upper()]
-    if collective.name == "BARRIER":
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be folded, as far as the user says it; a barrier folds nothing."""
+
+    operator: Operator | None = None
+    data_type: DataType | None = None
+    rows: np.ndarray | None = None
+
+
+def _wanted(args: Namespace, cores: int) -> _Wanted:
+    if args.collective.upper() == "BARRIER":
         given = [name for name in ("op", "type", "bytes", "data") if getattr(args, name) is not None]
         if given:
             raise BadInput(f"--{given[0]} {getattr(args, given[0])}: a barrier carries no data")
-        return Workload(collective)
-    operator = None if args.op is None else _member(Operator, "--op", args.op, config.operators)
-    data_type = None if args.type is None else _member(DataType, "--type", args.type, config.types)
-    rows = None
+        return _Wanted()
+    operator = None if args.op is None else _member(Operator, "--op", args.op)
+    data_type = None if args.type is None else _member(DataType, "--type", args.type)
+    if args.data is None:
+        return _Wanted(operator, data_type)
+    if args.bytes is not None:
+        raise BadInput(f"--bytes {args.bytes}: --data {args.data} says how much data there is; give one of them")
     try:
-        if args.data is not None:
-            if args.bytes is not None:
-                raise BadInput(
-                    f"--bytes {args.bytes}: --data {args.data} says how much data there is; give one of them"
-                )
-            rows, data_type = load_rows(args.data, cores, data_type)
-            _member(DataType, "--data of type", data_type.name, config.types)
-        operator, data_type = _pair(config, operator, data_type)
-        if rows is None:
-            row_bytes = DEFAULT_BYTES if args.bytes is None else args.bytes
-            rows = made_up_rows(data_type, cores, row_bytes, args.seed, operator)
+        rows, data_type = load_rows(args.data, cores, data_type)
     except WorkloadError as error:
-        raise BadInput(f"{'--bytes' if args.data is None else '--data'} {error}") from None
+        raise BadInput(f"--data {error}") from None
+    return _Wanted(operator, data_type, rows)
+
+
+def _able_to(wanted: _Wanted, base: Config) -> Config:
+    """``base`` with the operator and the type that are wanted; options and presets that the user gives come after."""
+    operators = list(dict.fromkeys([*base.operators, *([wanted.operator] if wanted.operator is not None else [])]))
+    types = list(dict.fromkeys([*base.types, *([wanted.data_type] if wanted.data_type is not None else [])]))
+    # each goes with something
+    for operator in operators:
+        if not any(defined(operator, kind) for kind in types):
+            types.append(next(kind for kind in DataType if defined(operator, kind)))
+    for kind in types:
+        if not any(defined(operator, kind) for operator in operators):
+            operators.append(next(operator for operator in Operator if defined(operator, kind)))
+    return replace(base, operators=tuple(operators), types=tuple(types))
+
+
+def _workload(args: Namespace, wanted: _Wanted, config: Config, cores: int) -> Workload:
+    collective: Collective = Collective[args.collective.upper()]
+    if collective.name == "BARRIER":
+        return Workload(collective)
+    _check_built("--op", wanted.operator, config.operators)
+    _check_built("--type" if args.data is None else "--data of type", wanted.data_type, config.types)
+    operator, data_type = _pair(config, wanted.operator, wanted.data_type)
+    rows = wanted.rows
+    if rows is None:
+        row_bytes = DEFAULT_BYTES if args.bytes is None else args.bytes
+        try:
+            rows = made_up_rows(data_type, cores, row_bytes, args.seed, operator)
+        except WorkloadError as error:
+            raise BadInput(f"--bytes {error}") from None
     return Workload(collective, operator, data_type, rows)
 
 
@@ -159,15 +194,18 @@ def _names(members) -> str:
     return ", ".join(member.name.lower() for member in members)
 
 
-def _member(members, option: str, text: str, built):
-    """The member of an enumeration with this name, if the instance has it."""
-    for member in built:
-        if member.name.lower() == text.lower():
-            return member
-    if text.upper() not in members.__members__:
-        raise BadInput(f"{option} {text.lower()}: it must be one of {_names(built)}")
-    choose = "--operators" if members is Operator else "--types"
-    raise BadInput(f"{option} {text.lower()}: this configuration has {_names(built)}; {choose} gives it others")
+def _member(members, option: str, text: str):
+    """The member of an enumeration with this name."""
+    try:
+        return members[text.upper()]
+    except KeyError:
+        raise BadInput(f"{option} {text.lower()}: it must be one of {_names(members)}") from None
+
+
+def _check_built(option: str, member: Operator | DataType | None, built) -> None:
+    if member is not None and member not in built:
+        choose = "--operators" if isinstance(member, Operator) else "--types"
+        raise BadInput(f"{option} {_names([member])}: this configuration has {_names(built)}; {choose} gives it others")
 
 
 def _simulator(wanted: str) -> tuple[str, str]:

@@ -51,6 +51,9 @@ class Steps:
         after = SimpleNamespace()
         for name, value in values.items():
             value = Value.cast(value)
+            if not len(value):  # no signal: Verilog has none of no bits
+                setattr(after, name, value)
+                continue
             signal = Signal(len(value), name=f"{self._prefix}{step}_{name}", reset_less=True)
             if step in self._registered:
                 self._m.d.sync += signal.eq(value)
