@@ -108,6 +108,8 @@ def _first(found: list[Value]) -> Value:
         return C(0, 0)
     half = 1 << (len(found) - 1).bit_length() - 1
     here = Cat(found[:half]).any()
+    if half == 1:
+        return ~here
     return Cat(Mux(here, _first(found[:half]), _first(found[half:])), ~here)
 
 
