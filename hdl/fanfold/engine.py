@@ -37,6 +37,7 @@ class Engine(wiring.Component):
                 "net_o": Out(frames),
                 "release": In(stream.Signature(range(config.contexts))),
                 "open_contexts": Out(config.contexts),
+                "local_mac": In(48),
                 "events": Out(events_layout()),
             }
         )
@@ -115,6 +116,8 @@ class Engine(wiring.Component):
             admission.net_done.eq(delivery.net_done),
             registry.undelivered.eq(admission.undelivered),
             self.open_contexts.eq(registry.open_contexts),
+            host_ingress.local_mac.eq(self.local_mac),
+            net_ingress.local_mac.eq(self.local_mac),
         ]
 
         # every event by its name; a name that two rooms report is either's

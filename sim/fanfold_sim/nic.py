@@ -47,6 +47,9 @@ class Nic(Protocol):
         Raises ``ValueError`` when ``cycle`` has already run, the frame is empty, or ``queue`` does not fit.
         """
 
+    def set_local_mac(self, mac: int) -> None:
+        """Tells the NIC its MAC address: registrations to another one are regular traffic. 0, as after a reset: any."""
+
     def run(self, until: int) -> list[Departure]:
         """Runs the cycles before ``until``; what left completely in them, in order of ``last_cycle`` (host first)."""
 

@@ -31,6 +31,7 @@ class PassThroughEngine(wiring.Component):
                 "events": Out(events_layout()),
                 "open_contexts": Out(config.contexts),
                 "release": In(stream.Signature(range(config.contexts))),
+                "local_mac": In(48),
             }
         )
         self._config = config

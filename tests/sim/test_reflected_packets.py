@@ -1,9 +1,11 @@
-"""A switch sends a NIC's own packets back to it: each is refused and counted, and nothing else comes of it.
+"""A switch sends a NIC's own packets back to it: they are regular, and none of them is folded again.
 
-The direction follows the port, never the tag alone.
+The direction follows the port, never the tag alone. A NIC that does not know its address refuses registrations.
 """
 
 import dataclasses
+
+import pytest
 
 from fanfold.codes import DataType, Direction, Operator, Port
 from fanfold.config import PRESETS
@@ -23,8 +25,9 @@ DATA = bytes(range(8))
 class Nic:
     """A NIC with a leader and a child, under a parent whose contributor 1 it is, as is its own child here."""
 
-    def __init__(self):
+    def __init__(self, local_mac: int = 0):
         self.core = Core(TINY)
+        self.core.local_mac = local_mac
         self.leader, self.child = Leader(LEADER, NIC, 1, 0xF01D, 0), Leader(CHILD, NIC, 1, 0xF01D, 1)
 
     def take(self, port: Port, frame: bytes) -> list[tuple[Port, bytes]]:
@@ -38,14 +41,15 @@ class Nic:
     def refused(self) -> int:
         return sum(count for name, count in self.core.counters().items() if name.startswith("refused_"))
 
-    def send_back(self, sent: list[tuple[Port, bytes]]) -> None:
-        """What went to the network comes back, and is refused, each with a cause."""
+    def send_back(self, sent: list[tuple[Port, bytes]], refused: bool = False) -> None:
+        """What went to the network comes back, and is regular, or ``refused``."""
         frames = [frame for port, frame in sent if port is Port.NET]
         assert frames, "nothing went to the network"
-        before = self.refused(), self.core.counters()["folded"]
+        before = self.refused(), self.core.counters()["folded"], self.core.counters()["net_unmatched"]
         for frame in frames:
             assert self.take(Port.NET, frame) == [], "a packet of its own has an answer"
-        assert (self.refused(), self.core.counters()["folded"]) == (before[0] + len(frames), before[1])
+        after = self.refused(), self.core.counters()["folded"], self.core.counters()["net_unmatched"]
+        assert after == (before[0] + len(frames) * refused, before[1], before[2] + len(frames) * (not refused))
 
 
 def answer(sent: list[tuple[Port, bytes]], payload: bytes) -> bytes:
@@ -66,14 +70,15 @@ def answer(sent: list[tuple[Port, bytes]], payload: bytes) -> bytes:
     return build(down)
 
 
-def test_everything_that_comes_back_is_refused_and_harms_nobody():
-    nic = Nic()
+@pytest.mark.parametrize("local_mac", (0, NIC.mac))
+def test_nothing_that_comes_back_does_harm(local_mac):
+    nic = Nic(local_mac)
     record = dict(leaders=1, children=1, parent=PARENT, parent_index=1)
     assert nic.take(Port.HOST, nic.leader.register(ranks=4, window=2, **record)) == []
     registered = nic.take(Port.NET, nic.child.register(ranks=4, leaders=1, window=2))
-    nic.send_back(registered)
+    nic.send_back(registered, refused=not local_mac)
     opened = nic.take(Port.NET, answer(registered, (8).to_bytes(4, "little")))
-    nic.send_back(opened)
+    nic.send_back(opened, refused=not local_mac)
     assert nic.core.counters()["opened"] == 1
     for turn in range(3):
         assert nic.take(Port.NET, nic.child.allreduce(DATA, Operator.SUM, DataType.UINT32)) == []

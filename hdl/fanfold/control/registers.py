@@ -1,6 +1,7 @@
 """The registers: answers the bus, shows the counters and the open contexts, and passes on what a host asks for.
 
-The edge puts an AXI4-Lite port in front of the bus; the engine gives events and open contexts, and takes releases.
+The edge puts an AXI4-Lite port in front of the bus; the engine gives events and open contexts, and takes releases and
+the NIC's MAC address.
 """
 
 from amaranth import *
@@ -14,6 +15,9 @@ from .description import WORD_BITS, Register, by_name, counter, describe
 from .events import EVENTS, events_layout
 
 __all__ = ["Registers"]
+
+#: registers that hold what was written
+_KEPT = ("scratch", "local_mac_low", "local_mac_high")
 
 
 class Registers(wiring.Component):
@@ -32,6 +36,7 @@ class Registers(wiring.Component):
                 "events": In(events_layout()),
                 "open_contexts": In(config.contexts),
                 "release": Out(stream.Signature(range(config.contexts))),
+                "local_mac": Out(48),
             }
         )
         self._config = config
@@ -47,7 +52,9 @@ class Registers(wiring.Component):
         m.d.comb += counters.events.eq(self.events)
         opened = Signal.like(self.open_contexts)
         m.d.sync += opened.eq(self.open_contexts)
-        scratch = Signal(WORD_BITS)
+        registers = by_name(self._config)
+        kept = {name: Signal(registers[name].width, name=name) for name in _KEPT}
+        m.d.comb += self.local_mac.eq(Cat(kept["local_mac_low"], kept["local_mac_high"]))
 
         request = Signal(request_layout())
         response = Signal(response_layout())
@@ -55,10 +62,9 @@ class Registers(wiring.Component):
         refused = Signal()
         counted = Signal()  # a counter is to be read
         found = Signal(WORD_BITS)  # what is to be read otherwise
-        writes = {name: Signal(name=f"write_{name}") for name in ("scratch", "release", "snapshot")}
-        values = {"scratch": scratch}
-        values |= {f"open_contexts_{n}": word for n, word in enumerate(_words(opened))}
-        counters_from = by_name(self._config)[counter(next(iter(EVENTS)))].address
+        writes = {name: Signal(name=f"write_{name}") for name in (*_KEPT, "release", "snapshot")}
+        values = kept | {f"open_contexts_{n}": word for n, word in enumerate(_words(opened))}
+        counters_from = registers[counter(next(iter(EVENTS)))].address
         m.d.comb += [
             counters.index.eq((request.address - counters_from) >> 2),
             self.bus.response.payload.eq(response),
@@ -106,8 +112,9 @@ class Registers(wiring.Component):
             written.eq(request.data & chosen),
             counters.snapshot.eq(acting & writes["snapshot"] & written[0]),
         ]
-        with m.If(acting & writes["scratch"]):
-            m.d.sync += scratch.eq((scratch & ~chosen) | written)
+        for name, value in kept.items():
+            with m.If(acting & writes[name]):
+                m.d.sync += value.eq((value & ~chosen) | written)
         with m.If(self.release.ready):
             m.d.sync += self.release.valid.eq(0)
         with m.If(acting & writes["release"]):

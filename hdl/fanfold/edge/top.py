@@ -80,6 +80,7 @@ class Fanfold(wiring.Component):
             registers.events.net_dropped.eq(buffer.dropped),
             registers.events.net_cut.eq(buffer.cut),
             registers.open_contexts.eq(engine.open_contexts),
+            engine.local_mac.eq(registers.local_mac),
         ]
         return m
 

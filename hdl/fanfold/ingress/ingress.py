@@ -31,7 +31,7 @@ class Ingress(wiring.Component):
 
     ``regular`` frames leave bit for bit as they came. A tagged packet leaves as one ``head`` and its ``payload`` beats,
     the first payload byte at byte 0 of the first beat; the head is offered no later than the first beat. ``events`` are
-    high for one cycle a frame.
+    high for one cycle a frame. ``local_mac`` is the NIC's address, as far as it is known; it stands still.
 
     Latency: ``regular_latency``, ``tagged_latency``. Throughput: one beat a cycle, whatever the frames, while the
     outputs are taken. Ready path: registered. Order: kept on each output. On error: a damaged tagged frame ends with
@@ -47,6 +47,7 @@ class Ingress(wiring.Component):
                 "head": Out(stream.Signature(head_layout(config))),
                 "payload": Out(stream.Signature(payload_layout(config))),
                 "lookup": Out(lookup_signature()),
+                "local_mac": In(48),
                 "events": Out(data.StructLayout({"regular": 1, "tagged": 1, "damaged": 1, "unmatched": 1})),
             }
         )
@@ -88,6 +89,7 @@ class Ingress(wiring.Component):
             parse.i.valid.eq(accepted),
             parse.i.payload.eq(self.i.payload),
             verdict.ip_sum.eq(ip_sum.total),
+            verdict.local_mac.eq(self.local_mac),
             payload.candidate.eq(verdict.candidate),
             self.events.regular.eq(verdict.o.valid & ~verdict.o.payload.tagged),
             self.events.tagged.eq(verdict.o.payload.tagged),

@@ -35,7 +35,7 @@ class Verdict(wiring.Component):
 
     ``candidate`` is early, one cycle after ``decide``, and stays until the next: the frame is an IPv4 packet to the
     collective port and has whole headers. ``ip_sum`` is the sum of the IP header's words, ``IP_SUM_LATENCY`` cycles
-    after the aligned beat.
+    after the aligned beat. ``local_mac`` is the only address at which registrations are taken; 0: any.
 
     Latency: 3. Throughput: 1. Ready path: none, always ready. Order: kept. On error: regular.
     """
@@ -47,6 +47,7 @@ class Verdict(wiring.Component):
                 "ip_sum": In(SUM_BITS),
                 "o": Out(stream.Signature(verdict_layout(config), always_ready=True)),
                 "candidate": Out(1),
+                "local_mac": In(48),
                 "lookup": Out(lookup_signature()),
             }
         )
@@ -65,8 +66,10 @@ class Verdict(wiring.Component):
         decide = self.i.valid & aligned.decide
         m.d.comb += [
             self.lookup.request.valid.eq(decide & aligned.complete),
-            self.lookup.request.payload.comm_id.eq(header.comm_id),
-            self.lookup.request.payload.key.eq(header.coll_tag_high32),
+            self.lookup.request.p.names.comm_id.eq(header.comm_id),
+            self.lookup.request.p.names.key.eq(header.coll_tag_high32),
+            self.lookup.request.p.local_mac.eq(ethernet.destination),
+            self.lookup.request.p.local_ip.eq(ip.destination),
         ]
 
         # first rank: every rule by itself
@@ -79,15 +82,15 @@ class Verdict(wiring.Component):
             ),
             "whole": (ip.fragment & _FRAGMENT_BITS) == 0,
             "version": FLAGS(header.flags).version == VERSION,
-            "registration": header.collective == Collective.REGISTER.value,
             **_adds_up("ip_length", udp.length, ip_bytes, ip.total_length),
             **_adds_up("udp_length", header.length, C(UDP.bytes + COLLECTIVE.bytes, 16), udp.length),
         }
-        held = {}
-        for name, rule in rules.items():
-            held[name] = Signal(name=f"is_{name}", reset_less=name != "candidate")
-            with m.If(decide):
-                m.d.sync += held[name].eq(rule)
+        local_mac = Signal(48)  # a rank of its own: the registers are far away
+        anywhere = Signal()
+        m.d.sync += [local_mac.eq(self.local_mac), anywhere.eq(self.local_mac == 0)]
+        held = self._held(m, decide, rules)
+        local = self._held(m, decide, _equal("local_mac", ethernet.destination, local_mac))
+        registers = self._held(m, decide, {"registration": header.collective == Collective.REGISTER.value})
         m.d.comb += self.candidate.eq(held["candidate"])
         decided = Signal()
         head = Signal(head_layout(self._config), reset_less=True)
@@ -113,9 +116,9 @@ class Verdict(wiring.Component):
         verdict_head = Signal.like(head)
         m.d.sync += [
             valid.eq(decided),
-            formed.eq(decided & Cat(rule for name, rule in held.items() if name != "registration").all()),
+            formed.eq(decided & Cat(held.values()).all()),
             candidate.eq(decided & self.candidate),
-            registration.eq(held["registration"]),
+            registration.eq(registers["registration"] & (anywhere | Cat(local.values()).all())),
             late_head.eq(head),
             self.o.valid.eq(valid),
             found.tagged.eq(passed & matched),
@@ -124,12 +127,21 @@ class Verdict(wiring.Component):
             verdict_head.eq(late_head),
         ]
         m.d.comb += [
-            matched.eq(registration | self.lookup.response.payload.open),
+            matched.eq(registration | (self.lookup.response.p.open & self.lookup.response.p.here)),
             passed.eq(formed & correct(self.ip_sum)),
             self.o.payload.eq(found),
             self.o.payload.head.eq(verdict_head),
         ]
         return m
+
+    def _held(self, m, decide, rules):
+        """Each of ``rules`` as it was at the last ``decide``."""
+        held = {}
+        for name, rule in rules.items():
+            held[name] = Signal(name=f"is_{name}", reset_less=name != "candidate")
+            with m.If(decide):
+                m.d.sync += held[name].eq(rule)
+        return held
 
 
 def _adds_up(name, a, b, total, size=4) -> dict[str, Value]:
@@ -144,6 +156,11 @@ def _adds_up(name, a, b, total, size=4) -> dict[str, Value]:
     carries = (a & b) | ((a | b) & ~total)
     right = ~(Cat(lacks, C(0, 1)) ^ Cat(C(0, 1), carries))
     return {f"{name}_{at}": right[at : min(at + size, 17)].all() for at in range(0, 17, size)}
+
+
+def _equal(name, a, b, size=4) -> dict[str, Value]:
+    """Rules that hold together when ``a == b``, each of ``size`` bits."""
+    return {f"{name}_{at}": a[at : at + size] == b[at : at + size] for at in range(0, len(b), size)}
 
 
 def _is_group(address) -> Value:

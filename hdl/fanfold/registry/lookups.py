@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import Config
 from ..wire import address_layout
-from .ports import directory_signature, geometry_layout, key_layout, lookup_signature, screen_signature
+from .ports import directory_signature, geometry_layout, key_layout, lookup_layout, lookup_signature, screen_signature
 from .table import Table
 
 __all__ = ["Lookups", "context_layout", "member_layout"]
@@ -73,11 +73,12 @@ class Lookups(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        place = data.StructLayout({"parent": address_layout(config), "local_mac": 48, "local_ip": 32})
+        local = data.StructLayout({"mac": 48, "ip": 32})
 
         m.submodules.names = names = Table(key_layout(), config.contexts, readers=3)
         m.submodules.geometry = geometry = Table(geometry_layout(config), config.contexts, readers=1)
-        m.submodules.places = places = Table(place, config.contexts, readers=3)
+        m.submodules.parents = parents = Table(address_layout(config), config.contexts, readers=3)
+        m.submodules.locals = local_addresses = Table(local, config.contexts, readers=4)
         members_depth = config.contexts * config.leaves
         m.submodules.members = members = Table(address_layout(config), members_depth, readers=4)
 
@@ -85,7 +86,8 @@ class Lookups(wiring.Component):
         for table, row in (
             (names, written.names),
             (geometry, written.geometry),
-            (places, Cat(Value.cast(written.parent), written.local_mac, written.local_ip)),
+            (parents, written.parent),
+            (local_addresses, Cat(written.local_mac, written.local_ip)),
         ):
             m.d.comb += [
                 table.write.valid.eq(self.describe.valid),
@@ -99,10 +101,10 @@ class Lookups(wiring.Component):
             members.write.p.data.eq(member.address),
         ]
 
-        self._look_up(m, self.host_lookup, names.read[0])
-        self._look_up(m, self.net_lookup, names.read[1])
-        self._direct(m, self.host_directory, members.read[0], places.read[0], place)
-        self._direct(m, self.net_directory, members.read[1], places.read[1], place)
+        self._look_up(m, self.host_lookup, names.read[0], local_addresses.read[0])
+        self._look_up(m, self.net_lookup, names.read[1], local_addresses.read[1])
+        self._direct(m, self.host_directory, members.read[0], parents.read[0], local_addresses.read[2])
+        self._direct(m, self.net_directory, members.read[1], parents.read[1], local_addresses.read[3])
 
         question, answer = self.screen.question, self.screen.answer
         is_open = Signal()
@@ -110,12 +112,12 @@ class Lookups(wiring.Component):
         m.d.comb += [
             names.read[2].address.eq(question.context),
             geometry.read[0].address.eq(question.context),
-            places.read[2].address.eq(question.context),
+            parents.read[2].address.eq(question.context),
             members.read[2].address.eq(self._member(question.context, question.index)),
             answer.open.eq(is_open),
             answer.names.eq(names.read[2].data),
             answer.geometry.eq(geometry.read[0].data),
-            answer.parent.eq(places.read[2].data.parent),
+            answer.parent.eq(parents.read[2].data),
             answer.member.eq(members.read[2].data),
             members.read[3].address.eq(self._member(self.member.context, self.member.index)),
             self.member.address.eq(members.read[3].data),
@@ -125,36 +127,37 @@ class Lookups(wiring.Component):
     def _member(self, context, index):
         return Cat(Value.cast(index)[: self._config.levels], context)
 
-    def _look_up(self, m, port, names):
-        """One rank to read the names, one to compare them."""
-        index = port.request.p.comm_id[: (self._config.contexts - 1).bit_length()]
-        asked = Signal(key_layout())
+    def _look_up(self, m, port, names, local):
+        """One rank to read names and address, one to compare them."""
+        index = port.request.p.names.comm_id[: (self._config.contexts - 1).bit_length()]
+        asked = Signal(lookup_layout(), reset_less=True)
         asked_valid = Signal()
         is_open = Signal()
-        m.d.comb += names.address.eq(index)
+        m.d.comb += [names.address.eq(index), local.address.eq(index)]
         m.d.sync += [
             asked.eq(port.request.payload),
             asked_valid.eq(port.request.valid),
             is_open.eq(self.open_contexts.bit_select(index, 1)),
-            port.response.p.open.eq(is_open & (Value.cast(names.data) == Value.cast(asked))),
+            port.response.p.open.eq(is_open & (Value.cast(names.data) == Value.cast(asked.names))),
+            port.response.p.here.eq(Value.cast(local.data) == Cat(asked.local_mac, asked.local_ip)),
             port.response.valid.eq(asked_valid),
         ]
 
-    def _direct(self, m, port, member, place, place_layout):
-        """One rank to read both tables, one to choose between them."""
+    def _direct(self, m, port, member, parent, local):
+        """One rank to read the tables, one to choose between them."""
         question = port.request.p
         to_parent = Signal()
         asked = Signal()
-        local = place_layout(Value.cast(place.data))
         m.d.comb += [
             member.address.eq(self._member(question.context, question.index)),
-            place.address.eq(question.context),
+            parent.address.eq(question.context),
+            local.address.eq(question.context),
         ]
         m.d.sync += [
             to_parent.eq(question.parent),
             asked.eq(port.request.valid),
             port.response.valid.eq(asked),
-            Value.cast(port.response.p.remote).eq(Mux(to_parent, Value.cast(local.parent), Value.cast(member.data))),
-            port.response.p.local_mac.eq(local.local_mac),
-            port.response.p.local_ip.eq(local.local_ip),
+            Value.cast(port.response.p.remote).eq(Mux(to_parent, Value.cast(parent.data), Value.cast(member.data))),
+            port.response.p.local_mac.eq(local.data.mac),
+            port.response.p.local_ip.eq(local.data.ip),
         ]

@@ -15,6 +15,7 @@ __all__ = [
     "directory_signature",
     "geometry_layout",
     "key_layout",
+    "lookup_layout",
     "lookup_signature",
     "screen_signature",
     "slot_layout",
@@ -46,15 +47,23 @@ def geometry_layout(config: Config) -> data.StructLayout:
     )
 
 
-def lookup_signature() -> wiring.Signature:
-    """Is there an open context with this communicator and key? As seen by the room that asks (an ingress).
+def lookup_layout() -> data.StructLayout:
+    """What a packet says about where it belongs: its communicator, and the address that it was sent to."""
+    return data.StructLayout({"names": key_layout(), "local_mac": 48, "local_ip": 32})
 
-    Neither stream can stall: the answer comes exactly ``LOOKUP_LATENCY`` cycles after the question, in order.
+
+def lookup_signature() -> wiring.Signature:
+    """Is there an open context with this communicator and key, and is it at this address? As seen by the room that asks
+    (an ingress).
+
+    ``here`` says whether the address is the NIC's in the context that is ``open``, and means nothing without one; they
+    are apart because each is the end of a long comparison. Neither stream can stall: the answer comes exactly
+    ``LOOKUP_LATENCY`` cycles after the question, in order.
     """
     return wiring.Signature(
         {
-            "request": Out(stream.Signature(key_layout(), always_ready=True)),
-            "response": In(stream.Signature(data.StructLayout({"open": 1}), always_ready=True)),
+            "request": Out(stream.Signature(lookup_layout(), always_ready=True)),
+            "response": In(stream.Signature(data.StructLayout({"open": 1, "here": 1}), always_ready=True)),
         }
     )
 

@@ -77,7 +77,7 @@ class _Answered(wiring.Component):
             later = Signal(name=f"asked_{rank + 1}")
             m.d.sync += later.eq(asked)
             asked = later
-        m.d.comb += [ingress.lookup.response.valid.eq(asked), ingress.lookup.response.p.open.eq(1)]
+        m.d.comb += [ingress.lookup.response.valid.eq(asked), Value.cast(ingress.lookup.response.p).eq(~0)]
         return m
 
 

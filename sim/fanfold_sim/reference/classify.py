@@ -15,7 +15,7 @@ __all__ = ["Classified", "classify", "headers_end"]
 class Classified:
     """A frame and what it is: ``packet`` is there when it is tagged, otherwise ``reason`` says why it is regular.
 
-    ``unmatched`` regular frames have a collective header, but no open context.
+    ``unmatched`` regular frames have a collective header, but belong to no open context and register nobody here.
     """
 
     packet: Packet | None
@@ -24,17 +24,26 @@ class Classified:
 
 
 def classify(
-    frame: bytes, udp_port: int, is_open: Callable[[int, int], bool], *, queue: int = 0, bad: bool = False
+    frame: bytes,
+    udp_port: int,
+    is_open: Callable[[int, int, int, int], bool],
+    *,
+    local_mac: int = 0,
+    queue: int = 0,
+    bad: bool = False,
 ) -> Classified:
-    """What ``frame`` is, to a NIC whose open communicators are those for which ``is_open(comm_id, key)`` holds.
+    """What ``frame`` is, to a NIC that has a communicator open at an address when ``is_open(comm_id, key, mac, ip)``.
 
-    A tagged frame that carries the bad-frame mark is damaged.
+    Registrations are taken at ``local_mac`` alone; 0: at any address. A tagged frame that carries the bad-frame mark
+    is damaged.
     """
     packet, reason = inspect(frame, udp_port, queue=queue)
     if packet is None:
         return Classified(None, reason)
-    if packet.collective is not Collective.REGISTER and not is_open(packet.comm_id, packet.coll_tag_high32):
-        return Classified(None, f"communicator {packet.comm_id} is not open with this key", True)
+    to = packet.receiver
+    registers = packet.collective is Collective.REGISTER and local_mac in (0, to.mac)
+    if not registers and not is_open(packet.comm_id, packet.coll_tag_high32, to.mac, to.ip):
+        return Classified(None, f"communicator {packet.comm_id} is not open with this key at this address", True)
     if bad and not packet.damage:
         packet.damage = "marked bad"
     return Classified(packet, "")

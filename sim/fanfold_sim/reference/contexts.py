@@ -90,6 +90,10 @@ class Entry:
         """Whether the entry is taken, by this communicator."""
         return self.state is not State.FREE and self.comm_id == comm_id and self.key == key
 
+    def is_at(self, mac: int, ip: int) -> bool:
+        """Whether this is the NIC's address in the communicator."""
+        return self.local_mac == mac and self.local_ip == ip
+
     @property
     def total(self) -> int:
         """Contributors that the leaders announced."""

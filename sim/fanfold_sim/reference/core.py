@@ -19,18 +19,22 @@ _PORT_NAMES = {Port.HOST: "host", Port.NET: "net"}
 
 class Core:
     """The function of a NIC. For each frame call ``classify``; for each tagged one of them ``accept``, later, when its
-    last beat enters; ``sent`` for each packet that left."""
+    last beat enters; ``sent`` for each packet that left. ``local_mac`` is the address at which registrations are taken,
+    0: any."""
 
     def __init__(self, config: Config):
         self._config = config
         self._registry = Registry(config)
         self._slots = SlotRules(config)
         self._counts = dict.fromkeys(EVENTS, 0)
+        self.local_mac = 0
 
     def classify(self, port: Port, frame: bytes, *, queue: int = 0, bad: bool = False) -> Classified:
         """Decides what a frame is, and counts it."""
         queue = queue if port is Port.HOST else 0
-        verdict = classify(frame, self._config.udp_port, self._registry.is_open, queue=queue, bad=bad)
+        verdict = classify(
+            frame, self._config.udp_port, self._registry.is_open, local_mac=self.local_mac, queue=queue, bad=bad
+        )
         name = _PORT_NAMES[port]
         self._counts[f"{name}_tagged" if verdict.packet else f"{name}_regular"] += 1
         if verdict.unmatched:

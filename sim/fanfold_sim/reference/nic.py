@@ -110,6 +110,10 @@ class ReferenceNic:
         self._accepted.append((port, first, last))
         self._schedule(first, _ARRIVES, self._enter, port, bytes(frame), queue, bad)
 
+    def set_local_mac(self, mac: int) -> None:
+        """See ``Nic.set_local_mac``; counts for verdicts from now on."""
+        self._core.local_mac = mac
+
     def run(self, until: int) -> list[Departure]:
         """Runs the cycles before ``until``; see ``Nic.run``."""
         events = self._events

@@ -36,10 +36,10 @@ class Registry:
         """The entry where this communicator is, if it is anywhere."""
         return self._entries[comm_id % self._config.contexts]
 
-    def is_open(self, comm_id: int, key: int) -> bool:
-        """Whether the communicator has an open context with this key."""
+    def is_open(self, comm_id: int, key: int, mac: int, ip: int) -> bool:
+        """Whether the communicator has an open context with this key, in which the NIC's address is this one."""
         entry = self.entry(comm_id)
-        return entry.state is State.OPEN and entry.is_of(comm_id, key)
+        return entry.state is State.OPEN and entry.is_of(comm_id, key) and entry.is_at(mac, ip)
 
     def free(self, entry: Entry) -> None:
         """Makes ``entry`` free for another communicator."""
@@ -141,16 +141,15 @@ def _leader_in_range(entry: Entry, source: int, record: Record) -> bool:
 
 def _is_for_another_nic(entry: Entry, port: Port, packet: Packet) -> bool:
     """Whether a registration from the network is for a communicator that is here, but was sent to another address."""
-    here = entry.state is not State.FREE and entry.is_of(packet.comm_id, packet.coll_tag_high32)
-    elsewhere = (packet.receiver.mac, packet.receiver.ip) != (entry.local_mac, entry.local_ip)
-    return port is Port.NET and here and elsewhere
+    here = entry.is_of(packet.comm_id, packet.coll_tag_high32)
+    return port is Port.NET and here and not entry.is_at(packet.receiver.mac, packet.receiver.ip)
 
 
 def _agrees(entry: Entry, packet: Packet, record: Record, from_leader: bool) -> bool:
     """Whether a registration says what the ones before it said."""
     if record.window != entry.window or packet.coll_tag != entry.coll_tag:
         return False
-    if (packet.receiver.mac, packet.receiver.ip) != (entry.local_mac, entry.local_ip):
+    if not entry.is_at(packet.receiver.mac, packet.receiver.ip):
         return False
     return not from_leader or entry.record is None or packet.payload[_COMMON] == entry.record_bytes
 

@@ -14,7 +14,7 @@ from fanfold.config import Config
 
 from ..nic import Departure
 from ..waveforms import write_save
-from .base import TopMaker, check_offer, fanfold_top, read_counters
+from .base import TopMaker, check_offer, fanfold_top, read_counters, write_local_mac
 
 __all__ = ["AmaranthNic", "settle_cycles"]
 
@@ -135,6 +135,10 @@ class AmaranthNic:
         """Writes over AXI4-Lite; time as for ``read_register``."""
         requests = {"aw": {"awaddr": address}, "w": {"wdata": value, "wstrb": 15}}
         self._access(requests, "b", "no writable register at this address")
+
+    def set_local_mac(self, mac: int) -> None:
+        """See ``Nic.set_local_mac``; time as for ``read_register``."""
+        write_local_mac(self, self.config, mac)
 
     def counters(self) -> dict[str, int]:
         """See ``Nic.counters``; time as for ``read_register``."""

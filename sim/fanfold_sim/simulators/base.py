@@ -10,7 +10,7 @@ from fanfold.config import Config
 from fanfold.control.description import by_name, counter
 from fanfold.control.events import EVENTS
 
-__all__ = ["RegisterAccess", "TopMaker", "check_offer", "fanfold_top", "read_counters"]
+__all__ = ["RegisterAccess", "TopMaker", "check_offer", "fanfold_top", "read_counters", "write_local_mac"]
 
 #: makes the hardware of a configuration: a component with the ports of ``fanfold.edge.top.Fanfold``
 TopMaker = Callable[[Config], wiring.Component]
@@ -39,6 +39,13 @@ def check_offer(config: Config, now: int, port: Port, frame: bytes, cycle: int, 
         raise ValueError(f"cycle is {cycle}: the next cycle to run is {now}")
     if not 0 <= queue < 1 << config.queue_bits:
         raise ValueError(f"queue is {queue}: it must be from 0 to {(1 << config.queue_bits) - 1}")
+
+
+def write_local_mac(nic: RegisterAccess, config: Config, mac: int) -> None:
+    """Tells the NIC its MAC address."""
+    registers = by_name(config)
+    nic.write_register(registers["local_mac_low"].address, mac & 0xFFFF_FFFF)
+    nic.write_register(registers["local_mac_high"].address, mac >> 32)
 
 
 def read_counters(nic: RegisterAccess, config: Config) -> dict[str, int]:

@@ -23,6 +23,8 @@ from . import library
 __all__ = ["Emerged", "Offered", "VerilatedIngress"]
 
 _HARNESS = library.Harness(Path(__file__).parent / "ingress.cpp", "ingress", "ingress", compile_flags="-DVL_USER_STOP")
+#: communicator, key, and the NIC's MAC and IP address in it
+_Opened = tuple[int, int, int, int]
 _EVENTS = ("regular", "tagged", "damaged", "unmatched")
 #: chances in 256 that the source, and each sink, hesitates for a cycle; whether sinks wait for an offer
 _STALLS = {
@@ -37,7 +39,7 @@ _STALLS = {
 class _Bench(wiring.Component):
     """An ingress behind ports whose names are free in C++; its registry has one open context."""
 
-    def __init__(self, config: Config, port: Port, opened: tuple[int, int]):
+    def __init__(self, config: Config, port: Port, opened: _Opened, local_mac: int):
         frame = {"data": 8 * config.beat_bytes, "count": 8, "last": 1, "bad": 1, "queue": 16, "valid": 1}
         payload = {name: frame[name] for name in ("data", "last", "bad", "valid")}
         head = {"bits": 8 * _head_bytes(config), "valid": 1}
@@ -48,6 +50,7 @@ class _Bench(wiring.Component):
         self._config = config
         self._port = port
         self._opened = opened
+        self._local_mac = local_mac
 
     def elaborate(self, platform):
         m = Module()
@@ -71,12 +74,15 @@ class _Bench(wiring.Component):
             inner = getattr(dut, stream)
             m.d.comb += [port(stream, "valid").eq(inner.valid), inner.ready.eq(port(stream, "ready"))]
         request, response = dut.lookup.request, dut.lookup.response
-        comm_id, key = self._opened
-        known = Signal()
+        comm_id, key, mac, ip = self._opened
+        known, here = Signal(), Signal()
         m.d.sync += [
-            known.eq(request.valid & (request.payload.comm_id == comm_id) & (request.payload.key == key)),
-            response.payload.open.eq(known),
+            known.eq(request.valid & (request.p.names.comm_id == comm_id) & (request.p.names.key == key)),
+            here.eq((request.p.local_mac == mac) & (request.p.local_ip == ip)),
+            response.p.open.eq(known),
+            response.p.here.eq(here),
         ]
+        m.d.comb += dut.local_mac.eq(self._local_mac)
         return m
 
 
@@ -103,18 +109,25 @@ class Emerged:
 
 
 class VerilatedIngress:
-    """An ingress of ``config`` whose only open context is that of ``opened`` (communicator, key).
+    """An ingress of ``config`` whose only open context is that of ``opened``: communicator and key, and the NIC's MAC
+    and IP address in it. ``local_mac`` is the NIC's address for registrations, 0: any.
 
     Its first use builds the model, which is kept. Raises ``ToolMissing`` without a C++ compiler.
     """
 
-    def __init__(self, config: Config, opened: tuple[int, int], port: Port = Port.HOST):
+    def __init__(self, config: Config, opened: _Opened, port: Port = Port.HOST, local_mac: int = 0):
         self.config = config
         self._head_bytes = _head_bytes(config)
         built = library.build(
             _HARNESS,
-            lambda: export.verilog(_Bench(config, port, opened), "ingress", simulation=True),
-            [config.as_dict(), port.name, opened, *(path.read_bytes() for path in (*export.sources(), Path(__file__)))],
+            lambda: export.verilog(_Bench(config, port, opened, local_mac), "ingress", simulation=True),
+            [
+                config.as_dict(),
+                port.name,
+                opened,
+                local_mac,
+                *(path.read_bytes() for path in (*export.sources(), Path(__file__))),
+            ],
             f"ingress of {config.beat_bytes}-byte beats",
         )
         self._call = ctypes.CDLL(str(built))

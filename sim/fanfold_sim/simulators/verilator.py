@@ -11,7 +11,7 @@ from .. import toolchain
 from ..nic import Departure
 from ..waveforms import write_save
 from . import model
-from .base import TopMaker, check_offer, fanfold_top, read_counters
+from .base import TopMaker, check_offer, fanfold_top, read_counters, write_local_mac
 
 __all__ = ["VerilatorNic"]
 
@@ -133,6 +133,10 @@ class VerilatorNic:
     def write_register(self, address: int, value: int) -> None:
         """Writes over AXI4-Lite; time as for ``read_register``."""
         self._checked(self._call["write"](self._handle, address, value))
+
+    def set_local_mac(self, mac: int) -> None:
+        """See ``Nic.set_local_mac``; time as for ``read_register``."""
+        write_local_mac(self, self.config, mac)
 
     def counters(self) -> dict[str, int]:
         """See ``Nic.counters``; time as for ``read_register``."""

@@ -84,6 +84,24 @@ def test_scratch_takes_the_strobed_bytes():
     run(dut, host, cycles=1000)
 
 
+def test_the_mac_address_comes_from_two_words_byte_by_byte():
+    dut = Registers(TINY)
+
+    async def host(ctx):
+        assert await cycle(ctx, dut.local_mac) == (0,)
+        assert await write(ctx, dut, "local_mac_low", 0x5E10_0001)
+        assert await cycle(ctx, dut.local_mac) == (0x5E10_0001,)
+        assert await write(ctx, dut, "local_mac_high", 0xABCD_0200)
+        assert await cycle(ctx, dut.local_mac) == (0x0200_5E10_0001,)
+        assert await read(ctx, dut, "local_mac_high") == 0x0200, "it has two bytes"
+        assert await write(ctx, dut, "local_mac_low", 0x1122_3344, strobe=0b0101)
+        assert await write(ctx, dut, "local_mac_high", 0x5566_7788, strobe=0b1110)
+        assert await read(ctx, dut, "local_mac_low") == 0x5E22_0044
+        assert await cycle(ctx, dut.local_mac) == (0x7700_5E22_0044,)
+
+    run(dut, host, cycles=200)
+
+
 def test_counts_show_the_last_snapshot_and_no_other_moment():
     dut = Registers(TINY)
     names = list(EVENTS)

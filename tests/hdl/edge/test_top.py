@@ -32,6 +32,7 @@ class StandIn(wiring.Component):
                 "events": Out(events_layout()),
                 "open_contexts": Out(TINY.contexts, init=2),
                 "release": In(stream.Signature(range(TINY.contexts))),
+                "local_mac": In(48),
             }
         )
 

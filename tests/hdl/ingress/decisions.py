@@ -1,8 +1,9 @@
 """Frames for every row of the tables in docs/ingress.md: what real links carry, and what only a hostile one does."""
 
+import dataclasses
 from pathlib import Path
 
-from ingress_bench import COMM_ID, OTHER_COMM_ID, Frame, packet
+from ingress_bench import COMM_ID, OTHER_COMM_ID, RECEIVER, Frame, packet
 
 from fanfold.codes import Collective, Direction
 from fanfold_sim.frames import internet_checksum
@@ -51,6 +52,14 @@ def checksum_of_all_ones() -> bytes:
     assert raw[40:42] == b"\xff\xff"
     return raw
 
+
+REGISTRATION = packet(bytes(38), collective=Collective.REGISTER)
+ELSEWHERE = dataclasses.replace(RECEIVER, mac=RECEIVER.mac ^ 1 << 46)
+#: what else than the NIC's address a frame may be sent to: each differs from it in one bit, no two in the same four
+OTHER_MACS = tuple(
+    (RECEIVER.mac ^ 1 << bit).to_bytes(6, "big") for bit in (1, 6, 11, 12, 18, 23, 25, 28, 35, 39, 42, 47)
+)
+OTHER_IPS = tuple((RECEIVER.ip ^ 1 << bit).to_bytes(4, "big") for bit in (0, 15, 24))
 
 TCI = (b"\x00\x00", b"\xe0\x00", b"\x10\x00", b"\x0f\xff")
 
@@ -174,10 +183,24 @@ DECISIONS: dict[str, list[bytes]] = {
         packet(DATA, comm_id=0, udp_checksum=7),
         packet(DATA, comm_id=OTHER_COMM_ID)[:70],
     ],
-    "a registration of any communicator": [
-        packet(bytes(38), comm_id=comm_id, collective=Collective.REGISTER, tags=tags)
-        for comm_id in (0, COMM_ID, OTHER_COMM_ID, 0xFFFF)
-        for tags in range(3)
+    "a context is open with this communicator and key, but the NIC has another MAC or IP address in it": [
+        *(changed(PLAIN, 0, other) for other in OTHER_MACS),
+        *(with_tags(*(b"\x81\x00\x20\x07",) * tags, raw=with_ip(16, other)) for tags, other in enumerate(OTHER_IPS)),
+        changed(CHECKED, 0, OTHER_MACS[0]),
+        packet(DATA, direction=Direction.DOWN, receiver=dataclasses.replace(RECEIVER, mac=RECEIVER.mac ^ 2)),
+    ],
+    "a registration of any communicator, to the NIC's MAC address": [
+        *(
+            packet(bytes(38), comm_id=comm_id, collective=Collective.REGISTER, tags=tags)
+            for comm_id in (0, COMM_ID, OTHER_COMM_ID, 0xFFFF)
+            for tags in range(3)
+        ),
+        with_ip(16, OTHER_IPS[0], REGISTRATION),
+    ],
+    "a registration to another MAC address": [
+        *(changed(REGISTRATION, 0, other) for other in OTHER_MACS),
+        with_tags(b"\x81\x00\x20\x07", raw=changed(REGISTRATION, 0, OTHER_MACS[0])),
+        packet(bytes(38), comm_id=OTHER_COMM_ID, collective=Collective.REGISTER, receiver=ELSEWHERE),
     ],
     "codes that nobody knows, a length beyond the segment, the wrong direction": [
         packet(DATA, collective=255, opt_code=254, data_type=253, status=0xFFFF, source=0xFFFF),

@@ -21,6 +21,8 @@ OTHER_COMM_ID = 0x1235
 
 SENDER = Address(mac=0x0200_5E10_0001, ip=0x0A00_0001, port=50001)
 RECEIVER = Address(mac=0x0200_5E10_0002, ip=0x0A00_0002, port=49169)
+#: the open context: communicator, key, and the NIC's address in it
+OPENED = (COMM_ID, KEY, RECEIVER.mac, RECEIVER.ip)
 TAGS = ((0x88A8, 0x2064), (0x8100, 0x0007))
 
 
@@ -31,11 +33,12 @@ def configured(beat_bytes: int) -> Config:
 def packet(payload=b"", *, tags=0, option_words=0, options=None, trailer=b"", **changes) -> bytes:
     """A collective frame to an open context; ``options`` are the given ones, or so many words of no meaning."""
     options = bytes((7 * at + 3) % 256 for at in range(4 * option_words)) if options is None else options
-    values = dict(coll_tag_high32=KEY, comm_id=COMM_ID, coll_tag=77, collective=Collective.ALLREDUCE, source=1)
+    values = dict(
+        receiver=RECEIVER, coll_tag_high32=KEY, comm_id=COMM_ID, coll_tag=77, collective=Collective.ALLREDUCE, source=1
+    )
     return build(
         Packet(
             sender=SENDER,
-            receiver=RECEIVER,
             tags=TAGS[:tags],
             ip_options=options,
             payload=payload,
@@ -96,9 +99,9 @@ class Frame:
 
 
 class Bench(wiring.Component):
-    """An ingress with a registry that has one open context."""
+    """An ingress with a registry that has one open context; registrations are taken at ``local_mac``."""
 
-    def __init__(self, config: Config, port: Port = Port.HOST):
+    def __init__(self, config: Config, port: Port = Port.HOST, local_mac: int = RECEIVER.mac):
         super().__init__(
             {
                 "i": In(stream.Signature(frame_layout(config))),
@@ -108,6 +111,7 @@ class Bench(wiring.Component):
             }
         )
         self.config = config
+        self.local_mac = local_mac
         self.ingress = Ingress(config, port)
 
     def elaborate(self, platform):
@@ -117,23 +121,26 @@ class Bench(wiring.Component):
             outer, inner = getattr(self, name), getattr(ingress, name)
             wiring.connect(m, wiring.flipped(outer), inner)
         request, response = ingress.lookup.request, ingress.lookup.response
-        soon = Signal()
+        known, here = Signal(), Signal()
         m.d.sync += [
-            soon.eq(request.valid & (request.payload.comm_id == COMM_ID) & (request.payload.key == KEY)),
-            response.payload.open.eq(soon),
+            known.eq(request.valid & (request.p.names.comm_id == COMM_ID) & (request.p.names.key == KEY)),
+            here.eq((request.p.local_mac == RECEIVER.mac) & (request.p.local_ip == RECEIVER.ip)),
+            response.p.open.eq(known),
+            response.p.here.eq(here),
         ]
+        m.d.comb += ingress.local_mac.eq(self.local_mac)
         return m
 
 
-def _is_open(comm_id: int, key: int) -> bool:
-    return (comm_id, key) == (COMM_ID, KEY)
+def is_open(*asked: int) -> bool:
+    return asked == OPENED
 
 
-def expectation(config: Config, frames: list[Frame]):
+def expectation(config: Config, frames: list[Frame], local_mac: int = RECEIVER.mac):
     """By the rules: regular frames, heads with payload and damage of the tagged ones, and event counts."""
     regular, tagged, counts = [], [], dict.fromkeys(("regular", "tagged", "damaged", "unmatched"), 0)
     for frame in frames:
-        verdict = classify(frame.raw, config.udp_port, _is_open, queue=frame.queue, bad=frame.bad)
+        verdict = classify(frame.raw, config.udp_port, is_open, local_mac=local_mac, queue=frame.queue, bad=frame.bad)
         found = verdict.packet
         counts["tagged" if found else "regular"] += 1
         counts["unmatched"] += verdict.unmatched
@@ -149,7 +156,7 @@ def check(frames: list[Frame], width: int, stall: Stall = Stall.NONE, port: Port
     """Sends ``frames`` without a gap (but for ``stall``) and checks all that comes out; the monitors of the run."""
     config = configured(width)
     dut = dut or Bench(config, port)
-    regular, tagged, counts = expectation(config, frames)
+    regular, tagged, counts = expectation(config, frames, dut.local_mac)
     beats = [beat for frame in frames for beat in frame.beats(width)]
     counted = dict.fromkeys(counts, 0)
 

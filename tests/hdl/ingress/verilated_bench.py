@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from ingress_bench import COMM_ID, KEY, configured, head_of
+from ingress_bench import OPENED, RECEIVER, configured, head_of, is_open
 
 from fanfold.codes import Port
 from fanfold_sim.bench import Stall
@@ -18,7 +18,7 @@ SOME_WIDTHS = [8, pytest.param(16, marks=pytest.mark.long), pytest.param(32, mar
 
 @cache
 def verilated(width: int) -> VerilatedIngress:
-    return VerilatedIngress(configured(width), (COMM_ID, KEY))
+    return VerilatedIngress(configured(width), OPENED, local_mac=RECEIVER.mac)
 
 
 def check(width: int, offered: list[Offered], stall: Stall = Stall.NONE, seed: int = 1):
@@ -29,7 +29,7 @@ def check(width: int, offered: list[Offered], stall: Stall = Stall.NONE, seed: i
     regular, tagged = [], []
     for frame in offered:
         verdict = classify(
-            frame.raw, config.udp_port, lambda *opened: opened == (COMM_ID, KEY), queue=frame.queue, bad=frame.bad
+            frame.raw, config.udp_port, is_open, local_mac=RECEIVER.mac, queue=frame.queue, bad=frame.bad
         )
         found = verdict.packet
         counts["tagged" if found else "regular"] += 1
