@@ -47,6 +47,8 @@ class Config:
     udp_port: int = 49169
     #: bytes of the longest frame that the network sends, without frame check: the receive buffer has room for two
     frame_bytes: int = 9216
+    #: segments that may wait for the fold at each port: a power of two, 4 to 256
+    waiting_segments: int = 32
 
     def __post_init__(self):
         self._one_of("beat_bytes", (8, 16, 32, 64))
@@ -64,6 +66,7 @@ class Config:
         self._between("queue_bits", 1, 16)
         self._between("udp_port", 1, 65535)
         self._between("frame_bytes", 256, 16384)
+        self._power_of_two("waiting_segments", 4, 256)
         if self.frame_bytes < self.segment_bytes + MOST_HEADER_BYTES:
             raise ValueError(
                 f"frame_bytes is {self.frame_bytes}: a segment of {self.segment_bytes} bytes and its headers take up "
@@ -135,6 +138,11 @@ class Config:
     def frame_beats(self) -> int:
         """Beats of the longest frame."""
         return -(-self.frame_bytes // self.beat_bytes)
+
+    @property
+    def waiting_beats(self) -> int:
+        """Payload beats that may wait for the fold at each port."""
+        return max(64, self.waiting_segments * self.segment_beats)
 
     @property
     def fold_slots(self) -> int:

@@ -29,6 +29,8 @@ from fanfold.config import DEFAULT_OPERATORS, DEFAULT_TYPES, PRESETS, Config
         ("udp_port", 65536, "udp_port is 65536"),
         ("frame_bytes", 255, "frame_bytes is 255: it must be a whole number from 256 to 16384"),
         ("frame_bytes", 1135, "frame_bytes is 1135: a segment of 1024 bytes and its headers take up to 1136"),
+        ("waiting_segments", 2, "waiting_segments is 2"),
+        ("waiting_segments", 48, "waiting_segments is 48: it must be a power of two from 4 to 256"),
     ],
 )
 def test_what_cannot_be_is_refused(option, value, message):
@@ -80,6 +82,11 @@ def test_tree_sizes(contributors, levels, leaves):
 def test_slots():
     config = Config(contexts=4, window=8, segment_bytes=1024, beat_bytes=64)
     assert (config.fold_slots, config.result_slots, config.segment_beats) == (32, 64, 16)
+
+
+def test_waiting_room():
+    assert Config(segment_bytes=1024, beat_bytes=64).waiting_beats == 32 * 16
+    assert Config(segment_bytes=128, beat_bytes=64, waiting_segments=4).waiting_beats == 64, "the least"
 
 
 def test_element_sizes():

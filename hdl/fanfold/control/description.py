@@ -105,6 +105,7 @@ def _parameters(config: Config) -> dict:
         "UDP_PORT": config.udp_port,
         "QUEUE_BITS": config.queue_bits,
         "FRAME_BYTES": config.frame_bytes,
+        "WAITING_SEGMENTS": config.waiting_segments,
     }
 
 

@@ -38,6 +38,7 @@ EVENTS: dict[str, str] = {
     "unanswered": "answers to refused registrations that found no room and were dropped",
     "net_dropped": "frames from the network that found no room in the receive buffer and were dropped whole",
     "net_cut": "frames from the network, longer than frame_bytes, that were cut and marked bad for want of room",
+    "net_overrun": "tagged packets from the network that found no room to wait for the fold and were dropped whole",
 }
 
 

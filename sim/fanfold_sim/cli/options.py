@@ -35,6 +35,7 @@ CONFIG_HELP = {
     "queue_bits": "width of the host queue number: 1 to 16",
     "udp_port": "UDP port of tagged packets",
     "frame_bytes": "bytes of the longest frame from the network, 256 to 16384: the receive buffer has room for two",
+    "waiting_segments": "segments that may wait for the fold at each port: a power of two, 4 to 256",
 }
 
 #: parameters that are lists of codes

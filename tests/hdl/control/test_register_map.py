@@ -47,9 +47,9 @@ def test_constants_tell_the_configuration(config):
 
 def test_the_extremes_of_the_configuration_fit_their_registers():
     sizes = dict(contributors=128, contexts=256, window=64, segment_bytes=8192, queue_bits=16, udp_port=65535)
-    extreme = Config(**sizes, frame_bytes=16384)
+    extreme = Config(**sizes, frame_bytes=16384, waiting_segments=256)
     registers = by_name(extreme)
-    for name in (*sizes, "frame_bytes"):
+    for name in (*sizes, "frame_bytes", "waiting_segments"):
         assert registers[name].reset == getattr(extreme, name)
     assert [name for name in registers if name.startswith("open_contexts")] == [f"open_contexts_{n}" for n in range(8)]
 
