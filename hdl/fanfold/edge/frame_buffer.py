@@ -62,7 +62,9 @@ class FrameBuffer(wiring.Component):
         roomy = Signal(init=1)  # the longest frame finds room
         tight = Signal()  # only the beat now coming in does; a frame of up to ``frame_bytes`` never meets it
         m.d.comb += [used.eq(head - tail), empty.eq(head == tail)]
-        m.d.sync += [roomy.eq(used < depth - self._config.frame_beats), tight.eq(used >= depth - 2)]
+        # both speak of the cycle before: one beat may have come since. One more is for a frame that pauses before its
+        # last beats: then ``tight`` knows of all others
+        m.d.sync += [roomy.eq(used < depth - self._config.frame_beats - 1), tight.eq(used >= depth - 2)]
 
         inside = Signal()  # a frame has entered, but for its last beat
         skipping = Signal()  # the rest of a frame is dropped

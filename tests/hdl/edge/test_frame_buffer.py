@@ -173,3 +173,40 @@ def test_a_reset_leaves_nothing_behind():
                 assert not any(await cycle(ctx, dut.o.valid, dut.dropped, dut.cut))
 
     run(dut, interrupted, cycles=2000, reset=reset)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_longest_frame_that_pauses_in_the_last_room_is_not_taken_for_a_longer_one(width):
+    """It begins in the last cycle in which it finds room, and pauses before each of its beats."""
+    longest = FRAME_BYTES // width
+    entered = []
+    for before in range(6):  # beats that wait already, and are too few or too many by some
+        dut = FrameBuffer(config(width))
+        frames = [bytes([number]) for number in range(dut.depth - longest + before)]
+        frames.append(random.Random(width).randbytes(FRAME_BYTES))
+        lost, taken = [], []
+
+        async def source(ctx, dut=dut, frames=frames, lost=lost):
+            for number, frame in enumerate(frames):
+                for index, beat in enumerate(beats(frame, width, number, 0)):
+                    if index:
+                        lost.append(await cycle(ctx, dut.dropped, dut.cut))
+                    ctx.set(dut.i.payload, beat)
+                    ctx.set(dut.i.valid, 1)
+                    lost.append(await cycle(ctx, dut.dropped, dut.cut))
+                    ctx.set(dut.i.valid, 0)
+
+        async def sink(ctx, dut=dut, frames=frames, lost=lost, taken=taken):
+            for _ in range(3 * dut.depth):
+                await cycle(ctx)
+            while len(taken) < len(frames) - sum(dropped for dropped, _ in lost):
+                taken.append(frame_of(await receive_packet(ctx, dut.o), width)[1])
+
+        run(dut, source, sink, cycles=20_000)
+        assert not any(cut for _, cut in lost), f"with {before} it was cut"
+        assert taken == frames[: len(taken)]
+        assert not any(dropped for dropped, _ in lost[len(frames) :]), (
+            f"with {before} it was dropped after it had begun"
+        )
+        entered.append(len(taken) == len(frames))
+    assert entered[0] and not entered[-1], "there is always room, or never"
