@@ -11,7 +11,7 @@ from fanfold.fold.float.adder import Adder
 from fanfold.fold.float.format import FLOAT32
 from fanfold_sim.cli import main
 from fanfold_sim.figures.fpga import figures
-from fanfold_sim.fpga import FpgaError, Harness, Usage, netlist, ultrascale
+from fanfold_sim.fpga import FpgaError, Harness, Usage, WorstPath, netlist, ultrascale
 from fanfold_sim.fpga.ecp5 import place_and_route, synthesise
 from fanfold_sim.toolchain import ToolMissing
 
@@ -58,7 +58,9 @@ STEPS = [
     ("clk-to-q", 0.5, "component.parse.index_TRELLIS_FF_Q_2", "component.parse.index_TRELLIS_FF_Q_2"),
     ("routing", 1.5, "component.parse.index_TRELLIS_FF_Q_2", "component.parse.index_LUT4_A"),
     ("logic", 0.25, "component.parse.index_LUT4_A", "component.parse.index_LUT4_A"),
-    ("routing", 1.5, "component.parse.index_LUT4_A", "component.outlet.store.0.1$DPRAM_COMB0"),
+    ("routing", 0.0, "component.parse.index_LUT4_A", "component.parse.index_PFUMX_C"),
+    ("logic", 0.0, "component.parse.index_PFUMX_C", "component.parse.index_PFUMX_C"),
+    ("routing", 1.5, "component.parse.index_PFUMX_C", "component.outlet.store.0.1$DPRAM_COMB0"),
     ("setup", 0.25, "component.outlet.store.0.1$DPRAM_COMB0", "component.outlet.store.0.1$DPRAM_COMB0"),
 ]
 REPORT = {
@@ -101,7 +103,8 @@ def test_size_of_a_netlist_and_what_limits_the_routed_clock(tools):
     assert synthesise("adder", tools) == Usage(luts=132, ffs=300, brams=1, dsps=4)
     routed = place_and_route("adder", tools, seed=7)
     assert (routed.luts, routed.ffs, routed.brams, routed.dsps, routed.fmax_mhz) == (140, 310, 1, 4, 250.0)
-    assert str(routed.worst) == "parse.index -> outlet.store.0.1: 4.00 ns (75 % wires), 1 steps, rooms parse > outlet"
+    assert str(routed.worst) == "parse.index -> outlet.store.0.1: 4.00 ns (75 % wires), rooms parse > outlet"
+    assert routed.worst.levels == 2
     assert (tools / "adder.7.report.json").exists()
 
 
@@ -127,9 +130,10 @@ def test_luts_of_an_ultrascale(tools, cells, luts):
 
 
 def test_names_of_the_figures():
-    usage = Usage(luts=1, ffs=2, brams=3, dsps=5, fmax_mhz=4)
+    worst = WorstPath(start="a", end="b", ns=250, wires_ns=200, levels=6, rooms=())
+    usage = Usage(luts=1, ffs=2, brams=3, dsps=5, fmax_mhz=4, worst=worst)
     assert [figure.name for figure in figures("engine", 16, usage)] == [
-        "fpga.luts.16", "fpga.ffs.16", "fpga.brams.16", "fpga.dsps.16", "fpga.fmax_mhz.16",
+        "fpga.luts.16", "fpga.ffs.16", "fpga.brams.16", "fpga.dsps.16", "fpga.fmax_mhz.16", "fpga.depth.16",
     ]  # fmt: skip
     assert [figure.name for figure in figures("egress", 8, Usage(luts=1, ffs=2, brams=3, dsps=5))] == [
         "fpga.egress.luts.8", "fpga.egress.ffs.8", "fpga.egress.brams.8", "fpga.egress.dsps.8",
@@ -143,11 +147,12 @@ def test_the_command_prints_a_table_and_keeps_other_figures(tools, capsys):
     said = capsys.readouterr()
     assert "ingress, 16-byte beats ..." in said.err
     assert (
-        "ingress     16      140        310          1     4   250.0  parse.index -> outlet.store.0.1: 4.00 ns"
+        "ingress     16      140        310          1     4   250.0      2  parse.index -> outlet.store.0.1: 4.00 ns"
         in said.out
     )
     saved = json.loads(output.read_text())
     assert saved["fpga.ingress.fmax_mhz.16"] == {"value": 250.0, "unit": "MHz", "limit": 195.3}
+    assert saved["fpga.ingress.depth.16"] == {"value": 2, "unit": "levels", "limit": None}
     assert saved["sim.speed"]["value"] == 1
 
 

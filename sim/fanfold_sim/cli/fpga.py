@@ -14,7 +14,7 @@ from .options import BadInput
 __all__ = ["add_parser", "run"]
 
 _BEAT_BYTES = (8, 16, 32, 64)
-_ROW = "{:<8} {:>5} {:>8} {:>10} {:>10} {:>5} {:>7}  {}"
+_ROW = "{:<8} {:>5} {:>8} {:>10} {:>10} {:>5} {:>7} {:>6}  {}"
 
 
 def add_parser(subparsers) -> None:
@@ -83,11 +83,11 @@ def run(args: Namespace) -> int:
 
 
 def _tabulate(found: dict[tuple[str, int], Usage]) -> None:
-    print(
-        "\n" + _ROW.format("part", "beat", "LUTs", "flip-flops", "block RAMs", "DSPs", "MHz", "what limits the clock")
-    )
+    head = ("part", "beat", "LUTs", "flip-flops", "block RAMs", "DSPs", "MHz", "levels", "what limits the clock")
+    print("\n" + _ROW.format(*head))
     for (part, width), usage in found.items():
         clock = "" if usage.fmax_mhz is None else f"{usage.fmax_mhz:.1f}"
         sizes = (f"{number:,}" for number in (usage.luts, usage.ffs, usage.brams, usage.dsps))
-        print(_ROW.format(part, width, *sizes, clock, usage.worst or "").rstrip())
+        levels = "" if usage.worst is None else usage.worst.levels
+        print(_ROW.format(part, width, *sizes, clock, levels, usage.worst or "").rstrip())
     print("Estimates of the tools, with the harness around each part; no hardware was used.")

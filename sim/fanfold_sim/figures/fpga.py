@@ -66,4 +66,6 @@ def figures(part: str, beat_bytes: int, usage: Usage) -> list[Figure]:
     ]
     if usage.fmax_mhz is not None:
         found.append(Figure(f"{prefix}.fmax_mhz.{beat_bytes}", usage.fmax_mhz, "MHz", limit=CLOCK_GOAL))
+    if usage.worst is not None:
+        found.append(Figure(f"{prefix}.depth.{beat_bytes}", usage.worst.levels, "levels"))
     return found

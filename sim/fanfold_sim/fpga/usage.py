@@ -8,20 +8,22 @@ __all__ = ["Usage", "WorstPath"]
 @dataclass(frozen=True)
 class WorstPath:
     """The path that limits the clock, between the registers ``start`` and ``end``: nanoseconds in all and on wires
-    alone, LUTs and carries on it, and the ``rooms`` (submodules of the component) in the order in which it meets them.
+    alone, its logic ``levels``, and the ``rooms`` (submodules of the component) in the order in which it meets them.
+
+    A level is a LUT, a multiplexer behind LUTs, or one bit of a carry chain.
     """
 
     start: str
     end: str
     ns: float
     wires_ns: float
-    steps: int
+    levels: int
     rooms: tuple[str, ...]
 
     def __str__(self) -> str:
         share = 100 * self.wires_ns / self.ns
         met = f", rooms {' > '.join(self.rooms)}" if self.rooms else ""
-        return f"{self.start} -> {self.end}: {self.ns:.2f} ns ({share:.0f} % wires), {self.steps} steps{met}"
+        return f"{self.start} -> {self.end}: {self.ns:.2f} ns ({share:.0f} % wires){met}"
 
 
 @dataclass(frozen=True)
