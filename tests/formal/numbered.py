@@ -19,13 +19,17 @@ class Rows:
     def __init__(self, proof, path: str, depth: int):
         self._proof, self._path = proof, path
         self.count = count = depth - 1
-        self.produce, self.consume = proof.inside(f"{path}.fifo.produce"), proof.inside(f"{path}.fifo.consume")
-        self.stored, self.offers = proof.inside(f"{path}.fifo.inner_level"), proof.inside(f"{path}.fifo.r_rdy")
-        self.front = proof.inside(f"{path}.fifo.r_data")
+        self.produce, self.consume = proof.inside(f"{path}.produce"), proof.inside(f"{path}.consume")
+        self.stored, self.offers = proof.inside(f"{path}.stored"), proof.inside(f"{path}.offers")
+        self.front = proof.inside(f"{path}.o__payload")
         self.held = Signal(range(depth + 1), name=f"{path}_held")
         proof.m.d.comb += self.held.eq(self.stored + self.offers)
         positions = (self.produce < count) & (self.consume < count) & (self.stored <= count)
         proof.lemma(positions, f"{path}: positions are those of rows")
+        room, more = proof.inside(f"{path}.has_room"), proof.inside(f"{path}.has_more")
+        known = (room == (self.stored != count)) & (more == (self.stored != 0))
+        proof.lemma(known, f"{path}: there is room, and more, as rows say")
+        proof.lemma(proof.inside(f"{path}.level") == self.held, f"{path}: the level is that of the rows")
         enclosed = (self.consume + self.stored == self.produce) | (self.consume + self.stored == self.produce + count)
         proof.lemma(enclosed, f"{path}: positions enclose what is stored")
 
@@ -38,14 +42,14 @@ class Rows:
 
     def item(self, row: int) -> Signal:
         """What is in this row."""
-        return self._proof.row(f"{self._path}.fifo.storage", Const(row, range(self.count)), f"{self._path}_row_{row}")
+        return self._proof.row(f"{self._path}.storage", Const(row, range(self.count)), f"{self._path}_row_{row}")
 
     def nth(self, place, name: str) -> Signal:
         """What is in the row that is read after so many others."""
         where = Signal(range(2 * self.count + 1), name=f"{name}_where")
         self._proof.m.d.comb += where.eq(self.consume + place)
         row = Mux(where >= self.count, where - self.count, where)
-        return self._proof.row(f"{self._path}.fifo.storage", row, name)
+        return self._proof.row(f"{self._path}.storage", row, name)
 
 
 class NumberedFrames:

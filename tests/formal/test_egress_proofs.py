@@ -36,7 +36,7 @@ def regular_leaves(proof):
     m, dut = proof.m, proof.dut
     before, behind = Registers(proof, "regular_skid"), Registers(proof, "output_skid")
     source, offered = proof.inside("frame_arbiter.chosen"), proof.inside("frame_arbiter.o__valid")
-    locked, kept = proof.inside("frame_arbiter.locked"), proof.inside("frame_arbiter.kept")
+    begun, copies = proof.inside("frame_arbiter.begun"), proof.inside("built_skid.front_valid")
     assume_or_assert(m, dut.regular, name="regular", assume=True)
     assume_or_assert(m, dut.o, name="o")
     copies_are_sound(proof)
@@ -78,8 +78,9 @@ def regular_leaves(proof):
     ends = passed & (source != REGULAR) & proof.inside("frame_arbiter.o__payload").bit_select(*_last(dut))
     m.d.sync += others.eq(Mux(before.offers & ~inside & ~passes, others + ends, 0))
     proof.require(others <= 1, "a regular frame begins after at most one packet of copies")
-    proof.lemma((others == 0) | (locked == (kept == REGULAR)), "its turn is next")
-    proof.lemma(~inside | (locked & (kept == REGULAR)), "a frame that has begun keeps its turn")
+    proof.require(offered | begun | ~(before.offers | copies), "a packet that waits is offered at once")
+    proof.lemma((others == 0) | (source == REGULAR), "its turn is next")
+    proof.lemma(inside == (begun & (source == REGULAR)), "a frame that has begun keeps its turn")
     proof.cover(passed & ~passes & before.offers, "a regular frame waits for a packet of copies")
 
 

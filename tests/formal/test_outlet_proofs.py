@@ -70,13 +70,18 @@ class Front:
 def frames_hold(proof, room=ROOM):
     """In four layers: beats and verdicts in their queues, what is let through, the followed beat, its time."""
     m, dut = proof.m, proof.dut
-    for name in ("heads", "beats", "beat_verdicts", "damages"):
-        proof.assume(~proof.inside(f"{name}.w_en") | proof.inside(f"{name}.fifo.w_rdy"), f"{name} find room")
-    kept, moved = proof.inside("frames.w_en"), Signal(name="moved")
+    verdict = dut.verdicts.p
+    for name, comes in (
+        ("heads", verdict.tagged),
+        ("beats", dut.beats.valid),
+        ("beat_verdicts", verdict.candidate),
+        ("damages", dut.damages.valid),
+    ):
+        proof.assume(~comes | proof.inside(f"{name}.has_room"), f"{name} find room")
+    kept, moved = proof.inside("frames.enters"), proof.inside("frame_moves")
     frames = NumberedFrames(proof, FRAME, room, kept, moved)
     rulings = Rows(proof, "frame_verdicts", room + 2)
     verdicts = Verdicts(proof, frames)
-    m.d.comb += moved.eq(proof.inside("frames.r_en") & frames.rows.offers)
     waiting_verdicts = (verdicts.given - frames.frames_gone)[: len(verdicts.given)]
     proof.lemma(rulings.held == waiting_verdicts, "verdicts wait for their frames")
     held, within = frames.rows.held, proof.inside("within")
@@ -112,7 +117,7 @@ def followed_leaves(proof, frames, rulings, verdicts, front, moved, room):
         decided.eq((since != 0) & ~since[-1]),
     ]
     of_this = verdict.valid & proof.inside("within") & (verdicts.given == frames.next_frame)
-    kept = proof.inside("frames.w_en")
+    kept = proof.inside("frames.enters")
     with m.If(begins):
         m.d.sync += [
             waits.eq(kept),

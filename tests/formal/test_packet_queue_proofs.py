@@ -95,7 +95,7 @@ def beat_is_somewhere(proof, followed, depth):
     proof.lemma(~dropping | followed.crowded, "what is being dropped found no room")
     ahead, value = followed.ahead, Value.cast(followed.value)
     on_its_way = followed.waiting & reading & (ahead == behind)
-    proof.lemma(~on_its_way | (proof.inside("output.w_data") == value), "the followed beat is on its way")
+    proof.lemma(~on_its_way | (proof.inside("i__payload") == value), "the followed beat is on its way")
     in_memory = followed.waiting & (ahead >= behind + reading) & (followed.certain | ~dropping)
     proof.lemma(~in_memory | (row == value), "the followed beat is in its row")
 

@@ -33,7 +33,7 @@ FAULTS = {
     ),
     "a queue without back-pressure": (
         *(Queue, (ITEM, 4), queue_holds),
-        *("self.i.ready.eq(inner.w_rdy)", "self.i.ready.eq(1)"),
+        *("self.i.ready.eq(has_room)", "self.i.ready.eq(1)"),
         "level counts those inside|no more inside than there is room",
     ),
     "a fork that forgets who took the item": (
@@ -43,12 +43,17 @@ FAULTS = {
     ),
     "an arbiter that changes its choice while locked": (
         *(PacketArbiter, (BEAT, 2), arbiter_holds),
-        *("m.If(~locked), m.Switch", "m.Switch"),
+        *("m.If(free & wanted[after])", "m.If(wanted[after])"),
         "no packet is broken into|payload changed while stalled|valid fell while stalled",
     ),
     "an arbiter that prefers whom it chose last": (
         *(PacketArbiter, (BEAT, 3), arbiter_holds),
-        *("reversed(range(1, self._count + 1))", "reversed(range(self._count))"),
+        *("m.If(free & wanted[after])", "m.If(free & wanted[after] & ~wanted[index])"),
+        "is let in after at most 2 packets of others|a packet that waits goes out in the next cycle",
+    ),
+    "an arbiter that prefers its first inputs": (
+        *(PacketArbiter, (BEAT, 3), arbiter_holds),
+        *("reversed(range(1, self._count))", "sorted(range(1, 3), key=lambda step: -((index + step) % 3))"),
         "is let in after at most 2 packets of others",
     ),
     "a packet queue that offers a beat before its packet is whole": (

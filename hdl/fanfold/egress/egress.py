@@ -24,9 +24,10 @@ __all__ = ["Egress"]
 class Egress(wiring.Component):
     """Builds a packet from each copy and merges them with regular frames, packet by packet and in turns.
 
-    Latency: ``latency`` for copies and refusals, ``regular_latency`` for regular beats. Throughput: 1, also between
-    packets of either kind. Ready path: registered. Order: kept among copies, among refusals, and among regular frames.
-    On error: none; a regular frame that stops half-way holds the port.
+    Latency: ``latency`` for copies and refusals, 1 more for the first of either kind after one of the other;
+    ``regular_latency`` for regular beats. Throughput: 1, also between packets of either kind. Ready path: registered.
+    Order: kept among copies, among refusals, and among regular frames. On error: none; a regular frame that stops
+    half-way holds the port.
 
     ``closed`` names the context of each closing copy once nothing is read from the store any more for it or an earlier
     one. ``events.copies`` is high for one cycle for each packet built.
@@ -88,6 +89,8 @@ class Egress(wiring.Component):
         wiring.connect(m, built_skid.o, frame_arbiter.i[0])
         wiring.connect(m, wiring.flipped(self.regular), regular_skid.i)
         wiring.connect(m, regular_skid.o, frame_arbiter.i[1])
+        # what enters a skid now is offered in the next cycle
+        m.d.comb += frame_arbiter.coming.eq(Cat(built_skid.i.valid, regular_skid.i.valid))
         wiring.connect(m, frame_arbiter.o, output_skid.i)
         wiring.connect(m, output_skid.o, wiring.flipped(self.o))
         wiring.connect(m, build.closed, wiring.flipped(self.closed))

@@ -114,8 +114,9 @@ class Outlet(wiring.Component):
 
         # frames: all beats of one are passed on, or all are dropped
         is_tagged, ruled = frame_verdicts.o.payload, frame_verdicts.o.valid
-        frame_moves = frames.o.valid & frames.o.ready
+        frame_moves = Signal()  # a beat leaves the queue
         m.d.comb += [
+            frame_moves.eq(frames.o.valid & frames.o.ready),
             regular.i.payload.eq(frames.o.payload),
             regular.i.valid.eq(frames.o.valid & ruled & ~is_tagged),
             frames.o.ready.eq(ruled & (is_tagged | regular.i.ready)),

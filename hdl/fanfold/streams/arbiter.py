@@ -10,16 +10,23 @@ __all__ = ["PacketArbiter"]
 class PacketArbiter(wiring.Component):
     """Merges ``count`` packet streams; the shape needs a member ``last``. Round robin: who sent last waits longest.
 
-    Latency: 0. Throughput: 1, also between packets. Ready path: combinational. Order: kept within each input. On
-    error: an input that stops inside a packet holds the output until it goes on.
+    The choice is a register, made a cycle ahead: when a packet ends, or while nothing is offered. So a wide multiplexer
+    has a register at its select, and whatever is behind the inputs' readies comes early.
 
-    ``source`` is the input that the offered beat comes from.
+    Latency: 0; 1 where an input begins to offer while nothing is offered, and another one sent last. Throughput: 1,
+    also between packets that wait. Ready path: combinational. Order: kept within each input. On error: an input that
+    stops inside a packet holds the output until it goes on.
+
+    ``coming`` may be high for an input that will offer a packet's beat in the next cycle: the choice is then in time,
+    and its latency is 0. It is a hint: whatever it says, nothing is lost but cycles. ``source`` is the input that the
+    offered beat comes from.
     """
 
     def __init__(self, shape, count: int):
         super().__init__(
             {
                 "i": In(stream.Signature(shape)).array(count),
+                "coming": In(count),
                 "o": Out(stream.Signature(shape)),
                 "source": Out(range(count)),
             }
@@ -28,18 +35,15 @@ class PacketArbiter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        locked = Signal()  # a packet has begun, or an offer stands: the choice must not change
-        kept = Signal(range(self._count))
         chosen = Signal(range(self._count))
-        m.d.comb += [chosen.eq(kept), self.source.eq(chosen)]
-        with m.If(~locked), m.Switch(kept):
-            for previous in range(self._count):
-                with m.Case(previous):
-                    # assignments later in this list win: the input right after the previous one comes first
-                    for step in reversed(range(1, self._count + 1)):
-                        index = (previous + step) % self._count
-                        with m.If(self.i[index].valid):
-                            m.d.comb += chosen.eq(index)
+        begun = Signal()  # a packet has begun to leave and has not ended
+        free = Signal()  # the next beat may come from another input
+        wanted = Signal(self._count)
+        m.d.comb += [
+            self.source.eq(chosen),
+            free.eq(Mux(self.o.valid, self.o.ready & self.o.payload.last, ~begun)),
+            wanted.eq(Cat(port.valid for port in self.i) | self.coming),
+        ]
         with m.Switch(chosen):
             for index in range(self._count):
                 with m.Case(index):
@@ -48,6 +52,11 @@ class PacketArbiter(wiring.Component):
                         self.o.valid.eq(self.i[index].valid),
                         self.i[index].ready.eq(self.o.ready),
                     ]
-        with m.If(self.o.valid):
-            m.d.sync += [kept.eq(chosen), locked.eq(~(self.o.ready & self.o.payload.last))]
+                    # assignments later in this list win: the input right after this one comes first; none: it stays
+                    for step in reversed(range(1, self._count)):
+                        after = (index + step) % self._count
+                        with m.If(free & wanted[after]):
+                            m.d.sync += chosen.eq(after)
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += begun.eq(~self.o.payload.last)
         return m

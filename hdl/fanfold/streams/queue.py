@@ -1,7 +1,8 @@
 """The one queue: items of any shape, kept in order."""
 
 from amaranth import *
-from amaranth.lib import fifo, stream, wiring
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .registers import Skid
@@ -10,7 +11,10 @@ __all__ = ["Queue"]
 
 
 class Queue(wiring.Component):
-    """A first-in first-out queue of ``depth`` items of one shape; ``level`` counts those inside.
+    """A first-in first-out queue of ``depth`` items of one shape; ``level``, a register, counts those inside.
+
+    From depth 3 on it is rows of memory before an output register. Whether there is room for one more, and whether
+    there is one more to take, are registers: nothing is compared in front of the memory's enables, which are wide.
 
     Latency: 1 up to depth 2, else 2. Throughput: 1. Ready path: registered. Order: kept. On error: none; a full queue
     is not ready, nothing is lost.
@@ -43,15 +47,43 @@ class Queue(wiring.Component):
             entered, left = self.i.valid & self.i.ready, self.o.valid & self.o.ready
             m.d.sync += self.level.eq(self.level + entered - left)
             return m
-        width = Shape.cast(self._shape).width
-        m.submodules.fifo = inner = fifo.SyncFIFOBuffered(width=width, depth=self._depth)
+        rows = self._depth - 1
+        m.submodules.storage = storage = Memory(shape=Shape.cast(self._shape), depth=rows, init=[])
+        write, read = storage.write_port(), storage.read_port()
+        produce = Signal(range(rows))
+        consume = Signal(range(rows))
+        stored = Signal(range(rows + 1))
+        has_room = Signal(init=1)  # not all rows are in use
+        has_more = Signal()  # some are
+        offers = Signal()
+        enters = Signal()  # into a row
+        moves = Signal()  # from a row to the output
         m.d.comb += [
-            inner.w_data.eq(self.i.payload),
-            inner.w_en.eq(self.i.valid),
-            self.i.ready.eq(inner.w_rdy),
-            Value.cast(self.o.payload).eq(inner.r_data),
-            self.o.valid.eq(inner.r_rdy),
-            inner.r_en.eq(self.o.ready),
-            self.level.eq(inner.level),
+            enters.eq(self.i.valid & has_room),
+            moves.eq(has_more & (self.o.ready | ~offers)),
+            self.i.ready.eq(has_room),
+            self.o.valid.eq(offers),
+            Value.cast(self.o.payload).eq(read.data),
+            # written whether anything comes or not: the row is not in use
+            write.en.eq(has_room),
+            write.addr.eq(produce),
+            write.data.eq(self.i.payload),
+            read.en.eq(moves),
+            read.addr.eq(consume),
         ]
+        with m.If(enters):
+            m.d.sync += produce.eq(Mux(produce == rows - 1, 0, produce + 1))
+        with m.If(moves):
+            m.d.sync += [consume.eq(Mux(consume == rows - 1, 0, consume + 1)), offers.eq(1)]
+        with m.Elif(self.o.ready):
+            m.d.sync += offers.eq(0)
+        with m.If(enters & ~moves):
+            m.d.sync += [stored.eq(stored + 1), has_more.eq(1), has_room.eq(stored != rows - 1)]
+        with m.If(moves & ~enters):
+            m.d.sync += [stored.eq(stored - 1), has_more.eq(stored != 1), has_room.eq(1)]
+        left = offers & self.o.ready
+        with m.If(enters & ~left):
+            m.d.sync += self.level.eq(self.level + 1)
+        with m.If(left & ~enters):
+            m.d.sync += self.level.eq(self.level - 1)
         return m

@@ -75,8 +75,16 @@ def test_latency_of_a_copy():
     bench = Bench(config)
     seen = bench.run([random_copy(config, 1, length=8)])
     assert seen["o"].offered[0] - seen["copies"].taken[0] == bench.dut.latency
+
+
+def test_latency_of_a_refusal():
+    """The first one after copies is taken a cycle later, the next ones are not."""
+    config = small(8)
     bench = Bench(config)
-    seen = bench.run(refusals=[random_copy(config, 1, status=9)])
+    refused = [random_copy(config, at, status=9) for at in range(3)]
+    seen = bench.run(refusals=refused)
+    assert seen["refusals"].offered[0] == seen["refusals"].taken[0] - 1
+    assert seen["refusals"].taken[1] == seen["refusals"].offered[1]
     assert seen["o"].offered[0] - seen["refusals"].taken[0] == bench.dut.latency
 
 

@@ -1,5 +1,7 @@
 """PacketArbiter and PacketQueue: whole packets, fair, without a lost cycle."""
 
+import random
+
 import pytest
 from amaranth.hdl import Signal
 from amaranth.lib import data
@@ -61,6 +63,51 @@ def test_arbiter_is_fair_and_leaves_no_gap():
     first = monitors["o"].taken[0]
     assert monitors["o"].taken == list(range(first, first + beats))
     assert order in ([(start + at) % 3 for at in range(24)] for start in range(3))
+
+
+@pytest.mark.parametrize("hint, late", [(0, 1), (1, 0)])
+def test_arbiter_changes_its_choice_a_cycle_ahead(hint, late):
+    """Whoever sent last is not kept waiting; another one is for a cycle, unless it was said to be coming."""
+    dut = PacketArbiter(SHAPE, 3)
+
+    async def sources(ctx):
+        for at in (0, 0, 2, 2, 1):
+            ctx.set(dut.coming, hint << at)
+            await cycle(ctx)
+            ctx.set(dut.coming, 0)
+            await send(ctx, dut.i[at], packet(at, 0, 2))
+            await cycle(ctx)
+
+    async def sink(ctx):
+        await receive(ctx, dut.o, 10)
+
+    monitors = run(dut, sources, sink, cycles=100)
+    for at, waits in ((0, [0, 0]), (2, [late, 0]), (1, [late])):
+        seen = monitors[f"i[{at}]"]
+        assert [taken - offered for taken, offered in zip(seen.taken, seen.offered, strict=True)][::2] == waits
+
+
+@pytest.mark.parametrize("stall", STALLS)
+def test_arbiter_loses_nothing_by_wrong_hints(stall):
+    dut = PacketArbiter(SHAPE, 3)
+    sent = [[packet(at, number, 1 + number % 3) for number in range(8)] for at in range(3)]
+    done = []
+
+    async def rumours(ctx):
+        choices = random.Random(1)
+        while not done:
+            ctx.set(dut.coming, choices.getrandbits(3))
+            await cycle(ctx)
+
+    async def sink(ctx):
+        arrived = [[] for _ in range(3)]
+        for _ in range(24):
+            got = plain(await receive_packet(ctx, dut.o, stall, seed=len(arrived[0])))
+            arrived[got[0]["origin"]].append(got)
+        done.append(arrived)
+
+    run(dut, *(sender(dut.i[at], sent[at], stall, at) for at in range(3)), sink, rumours, cycles=3000)
+    assert done == [sent]
 
 
 def test_arbiter_names_the_source():
