@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..codes import Direction
 from ..config import Config
-from ..streams import Skid, Slice
+from ..streams import Skid
 from ..wire import (
     COLLECTIVE,
     ETHERNET,
@@ -44,7 +44,8 @@ def packet_layout(config: Config) -> data.StructLayout:
     """A packet to build: its header bytes without VLAN tags (first byte lowest), and where its payload is stored.
 
     ``payload`` says whether it has any; then ``last_beat`` is the last of its beats in the store and ``count`` the
-    bytes in that one. ``silent`` packets send nothing; ``closing`` is reported when the packet is done.
+    bytes in that one. ``over`` says whether the tags push the packet's end out of its last beat. ``silent`` packets
+    send nothing; ``closing`` is reported when the packet is done.
     """
     return data.StructLayout(
         {
@@ -59,6 +60,7 @@ def packet_layout(config: Config) -> data.StructLayout:
             "payload": 1,
             "last_beat": range(config.segment_beats),
             "count": range(config.beat_bytes + 1),
+            "over": 1,
             "silent": 1,
             "closing": 1,
         }
@@ -70,10 +72,9 @@ class Headers(wiring.Component):
 
     Three registers: the addresses' words are compressed to two numbers; all words are added and the lengths derived;
     the sum is folded to the checksum and all header bytes are in place. The last one is a skid: the builder's ready
-    comes late in the cycle and goes no further.
+    comes late in the cycle and goes no further. All that is wide moves when the skid has room.
 
-    Latency: ``latency``. Throughput: 1. Ready path: combinational through the first two registers, from a register.
-    Order: kept. On error: none.
+    Latency: ``latency``. Throughput: 1. Ready path: registered. Order: kept. On error: none.
     """
 
     latency = 3
@@ -92,24 +93,27 @@ class Headers(wiring.Component):
         config = self._config
         copy = copy_layout(config)
         length = range(config.segment_bytes + 1)
-        m.submodules.compressed = compressed = Slice(
-            data.StructLayout({"copy": copy, "error": 1, "sums": _SUM_BITS, "carries": _SUM_BITS})
+        compressed = Signal(
+            data.StructLayout({"copy": copy, "error": 1, "sums": _SUM_BITS, "carries": _SUM_BITS}), reset_less=True
         )
-        m.submodules.summed = summed = Slice(
+        summed = Signal(
             data.StructLayout(
                 {
                     "copy": copy, "error": 1, "length": length, "ip_length": 16, "udp_length": 16, "sum": _SUM_BITS,
                     "before_end": length,
                 }
-            )
+            ),
+            reset_less=True,
         )  # fmt: skip
         m.submodules.packets = packets = Skid(packet_layout(config))
-        for source, sink in ((self.i, compressed.i), (compressed.o, summed.i), (summed.o, packets.i)):
-            m.d.comb += [sink.valid.eq(source.valid), source.ready.eq(sink.ready)]
         wiring.connect(m, packets.o, wiring.flipped(self.o))
-        self._compress(m, self.i.payload, compressed.i.payload)
-        self._sum(m, compressed.o.payload, summed.i.payload)
-        self._assemble(m, summed.o.payload, packets.i.payload)
+        valids = Signal(2)  # of the two registers
+        m.d.comb += [self.i.ready.eq(packets.i.ready), packets.i.valid.eq(valids[1])]
+        with m.If(packets.i.ready):
+            m.d.sync += valids.eq(Cat(self.i.valid, valids))
+            self._compress(m, self.i.payload, compressed)
+            self._sum(m, compressed, summed)
+        self._assemble(m, summed, packets.i.payload)
         with m.If(self.i.valid & ~self.i.payload.silent):
             header = self.i.payload.segment.header
             fits = (header.length <= config.segment_bytes) | (header.status != 0)
@@ -120,7 +124,7 @@ class Headers(wiring.Component):
         local, remote = copy.local_ip, copy.remote.ip
         sums, carries = _carry_save(local[:16], local[16:], remote[:16])
         sums, carries = _carry_save(sums, carries, remote[16:])
-        m.d.comb += [
+        m.d.sync += [
             out.copy.eq(copy),
             out.error.eq(copy.segment.header.status != 0),
             out.sums.eq(sums),
@@ -128,11 +132,10 @@ class Headers(wiring.Component):
         ]
 
     def _sum(self, m, ranked, out):
-        length = Signal(range(self._config.segment_bytes + 1))
-        m.d.comb += length.eq(Mux(ranked.error, 0, ranked.copy.segment.header.length))
+        length = Mux(ranked.error, 0, ranked.copy.segment.header.length)[: len(out.length)]
         sums, carries = _carry_save(ranked.sums, ranked.carries, length)
         sums, carries = _carry_save(sums, carries, Const(_IP_CONSTANT, 16))
-        m.d.comb += [
+        m.d.sync += [
             out.copy.eq(ranked.copy),
             out.error.eq(ranked.error),
             out.length.eq(length),
@@ -174,6 +177,9 @@ class Headers(wiring.Component):
         ]
         parts = ((ETHERNET, ethernet), (IPV4, ip), (UDP, udp), (COLLECTIVE, collective))
         beat_bits = (config.beat_bytes - 1).bit_length()
+        # a header ends with its beat; a payload's last beat has so many words (of 4 bytes, as tags) before its last one
+        words = summed.before_end[2:beat_bits]
+        over = Mux(summed.length != 0, (words + copy.remote.tags)[beat_bits - 2 :] != 0, copy.remote.tags != 0)
         m.d.comb += [
             out.header.eq(Cat(layout.to_wire(native) for layout, native in parts)),
             out.tags.eq(copy.remote.tags),
@@ -186,6 +192,7 @@ class Headers(wiring.Component):
             out.payload.eq(summed.length != 0),
             out.last_beat.eq(summed.before_end >> beat_bits),
             out.count.eq(summed.before_end[:beat_bits] + 1),
+            out.over.eq(over),
             out.silent.eq(copy.silent),
             out.closing.eq(copy.closing),
         ]

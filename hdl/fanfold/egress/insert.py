@@ -18,13 +18,12 @@ _TAG_BITS = 8 * VLAN.bytes
 def untagged_layout(config: Config) -> data.StructLayout:
     """One beat of a frame without its VLAN tags, and the tags (the same in all its beats).
 
-    ``filled`` is ``frame.count`` with the bytes of the tags; ``over`` marks a last beat that they no longer fit.
+    Only ``frame.data`` is without them: ``count`` and ``last`` are those of the frame that leaves. Where the tags push
+    its end out of its last beat, one more beat follows, whose ``data`` has no meaning.
     """
     return data.StructLayout(
         {
             "frame": frame_layout(config),
-            "filled": range(config.beat_bytes + 2 * VLAN.bytes + 1),
-            "over": 1,
             "tags": range(MAX_VLAN_TAGS + 1),
             "outer": _TAG_BITS,
             "inner": _TAG_BITS,
@@ -33,11 +32,9 @@ def untagged_layout(config: Config) -> data.StructLayout:
 
 
 class Insert(wiring.Component):
-    """Inserts 0, 1 or 2 tags; a frame whose end no longer fits its last beat gets one more. Frames have 64 bytes
-    or more.
+    """Inserts 0, 1 or 2 tags. Frames have 64 bytes or more.
 
-    Latency: 0. Throughput: 1 at the output; the additional beat is the only time the input waits for. Ready path:
-    combinational. Order: kept. On error: none.
+    Latency: 0. Throughput: 1. Ready path: combinational: as it comes, no logic. Order: kept. On error: none.
     """
 
     def __init__(self, config: Config):
@@ -74,36 +71,16 @@ class Insert(wiring.Component):
                     with m.Else():
                         m.d.comb += moved[:width].eq(carry)
 
-        # the rest of a frame after its last beat is taken
-        rest = Signal()
-        rest_count = Signal(range(2 * VLAN.bytes + 1), reset_less=True)
-        rest_queue = Signal(self._config.queue_bits, reset_less=True)
         m.d.comb += [
-            self.i.ready.eq(self.o.ready & ~rest),
-            self.o.valid.eq(self.i.valid | rest),
+            self.i.ready.eq(self.o.ready),
+            self.o.valid.eq(self.i.valid),
+            self.o.payload.eq(beat.frame),
             self.o.payload.data.eq(moved),
-            self.o.payload.count.eq(Mux(beat.frame.last & ~beat.over, beat.filled, size)),
-            self.o.payload.last.eq(beat.frame.last & ~beat.over),
-            self.o.payload.queue.eq(beat.frame.queue),
         ]
-        with m.If(rest):
-            m.d.comb += [
-                self.o.payload.data[: 2 * _TAG_BITS].eq(carry),
-                self.o.payload.count.eq(rest_count),
-                self.o.payload.last.eq(1),
-                self.o.payload.queue.eq(rest_queue),
-            ]
-        with m.If(self.o.ready):
-            m.d.sync += rest.eq(0)
-            with m.If(self.i.valid & ~rest):
-                m.d.sync += [
-                    rest.eq(beat.over),
-                    rest_count.eq(beat.filled - size),
-                    rest_queue.eq(beat.frame.queue),
-                    carry.eq(moved[8 * size :]),
-                ]
-                with m.If(beat.frame.last):
-                    m.d.sync += position.eq(0)
-                with m.Elif(before | here):
-                    m.d.sync += position.eq(position + 1)
+        with m.If(self.i.valid & self.o.ready):
+            m.d.sync += carry.eq(moved[8 * size :])
+            with m.If(beat.frame.last):
+                m.d.sync += position.eq(0)
+            with m.Elif(before | here):
+                m.d.sync += position.eq(position + 1)
         return m
