@@ -199,4 +199,4 @@ def beats_are_somewhere(proof, passage, so_far, always_ready):
 def test_from_axi(tmp_path, always_ready):
     from_axi_holds(proof := Proof(FromAxi(CONFIG, queue="tid", always_ready=always_ready)), always_ready=always_ready)
     impossible = ("o: an item moves after a stall",) if always_ready else ()
-    proof.check(tmp_path, depth=10, induction=2, impossible=impossible)
+    proof.check(tmp_path, depth=7, induction=2, cover=9, impossible=impossible)
