@@ -74,10 +74,10 @@ class Build(wiring.Component):
         ends = Signal()  # known one step ahead: this one has the packet's last byte, as far as it has room
         closes = Signal()  # ... and this one is its last step
         ending, closing = Signal(), Signal()
-        m.d.comb += [ending.eq(ends), closing.eq(closes)]
+        m.d.comb += [ending.eq(ends), closing.eq(closes | packet.alone)]
         if words == 1:
             with m.If(~in_payload & ~rests):
-                m.d.comb += [ending.eq(~packet.payload), closing.eq(~packet.payload & ~packet.over)]
+                m.d.comb += ending.eq(~packet.payload)
 
         step = Signal(self._step_layout, name="step")
         header = [packet.header.word_select(index, 8 * config.beat_bytes) for index in range(words)]
@@ -97,7 +97,7 @@ class Build(wiring.Component):
             self.store.address.context.eq(packet.context),
             self.store.address.direction.eq(packet.direction),
             self.store.enable.eq(self._move),
-            self.i.ready.eq(self._move & (closing | packet.silent)),
+            self.i.ready.eq(self._move & closing),
         ]
 
         def next_ends(last):

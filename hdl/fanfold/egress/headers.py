@@ -45,7 +45,7 @@ def packet_layout(config: Config) -> data.StructLayout:
 
     ``payload`` says whether it has any; then ``last_beat`` is the last of its beats in the store and ``count`` the
     bytes in that one. ``over`` says whether the tags push the packet's end out of its last beat. ``silent`` packets
-    send nothing; ``closing`` is reported when the packet is done.
+    send nothing; they, and packets of a single beat, are ``alone``. ``closing`` is reported when the packet is done.
     """
     return data.StructLayout(
         {
@@ -61,6 +61,7 @@ def packet_layout(config: Config) -> data.StructLayout:
             "last_beat": range(config.segment_beats),
             "count": range(config.beat_bytes + 1),
             "over": 1,
+            "alone": 1,
             "silent": 1,
             "closing": 1,
         }
@@ -179,7 +180,9 @@ class Headers(wiring.Component):
         beat_bits = (config.beat_bytes - 1).bit_length()
         # a header ends with its beat; a payload's last beat has so many words (of 4 bytes, as tags) before its last one
         words = summed.before_end[2:beat_bits]
-        over = Mux(summed.length != 0, (words + copy.remote.tags)[beat_bits - 2 :] != 0, copy.remote.tags != 0)
+        empty = summed.length == 0
+        over = Mux(empty, copy.remote.tags != 0, (words + copy.remote.tags)[beat_bits - 2 :] != 0)
+        single = empty & (copy.remote.tags == 0) if config.beat_bytes == HEADER_BYTES else C(0)
         m.d.comb += [
             out.header.eq(Cat(layout.to_wire(native) for layout, native in parts)),
             out.tags.eq(copy.remote.tags),
@@ -189,10 +192,11 @@ class Headers(wiring.Component):
             out.context.eq(copy.segment.context),
             out.slot.eq(copy.segment.slot),
             out.direction.eq(copy.segment.direction),
-            out.payload.eq(summed.length != 0),
+            out.payload.eq(~empty),
             out.last_beat.eq(summed.before_end >> beat_bits),
             out.count.eq(summed.before_end[:beat_bits] + 1),
             out.over.eq(over),
+            out.alone.eq(copy.silent | single),
             out.silent.eq(copy.silent),
             out.closing.eq(copy.closing),
         ]
