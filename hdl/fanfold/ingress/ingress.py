@@ -63,7 +63,7 @@ class Ingress(wiring.Component):
     @property
     def tagged_latency(self) -> int:
         """Cycles from the first beat accepted to the first payload beat offered, in the same case. A payload of a
-        single beat with a UDP checksum takes up to 4 cycles more."""
+        single beat with a UDP checksum takes up to 5 cycles more."""
         return self.regular_latency
 
     def elaborate(self, platform):

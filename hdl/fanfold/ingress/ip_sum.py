@@ -45,16 +45,16 @@ class IpSum(wiring.Component):
             option = Signal(16, reset_less=True, name=f"option_{place}")
             m.d.sync += option.eq(Mux(self.i.valid & parsed.options[place], word, 0))
             options.append(option)
-        starts = Signal(3)  # the beat of each rank is its frame's first
+        starts = Signal(2)  # the beat of each rank is its frame's first
         m.d.sync += [ip.eq(parsed.early.ip), starts.eq(Cat(self.i.valid & parsed.first, starts))]
         fixed = partial_sums(m, partial_sums(m, split_words(ip), "fixed"), "fixed_total")
         options = partial_sums(m, partial_sums(m, options, "options"), "options_total")
 
-        # fourth rank: together with the options of the beats before
-        so_far = Signal(SUM_BITS, reset_less=True)
-        before = Mux(starts[2], 0, so_far)
-        m.d.sync += [
-            so_far.eq(add_up([before, *options])[:SUM_BITS]),
-            self.total.eq(add_up([before, *options, *fixed])[:SUM_BITS]),
-        ]
+        # fourth rank: together with the options of the beats before, of which a frame's first beat has none
+        before = Signal(SUM_BITS, reset_less=True)
+        with m.If(starts[1]):
+            m.d.sync += before.eq(0)
+        with m.Else():
+            m.d.sync += before.eq(add_up([before, *options])[:SUM_BITS])
+        m.d.sync += self.total.eq(add_up([before, *options, *fixed])[:SUM_BITS])
         return m

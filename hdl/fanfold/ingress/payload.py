@@ -16,6 +16,9 @@ from .table import table
 
 __all__ = ["Payload", "beat_layout"]
 
+#: cycles from a beat to the sum of all words up to and with it
+_SUMMED = 5
+
 
 def beat_layout(config: Config) -> data.StructLayout:
     """A payload beat before it is known whether the packet is damaged."""
@@ -26,9 +29,8 @@ class Payload(wiring.Component):
     """Payload beats of candidates, ``max(1, ceil(length / beat_bytes))`` a packet, fewer where the frame is cut; then
     one ``damage`` for each, whose ``bad`` says: bad mark, cut short, or wrong UDP checksum.
 
-    Latency: 0 for beats; for ``damage`` 0 from the frame's end, or 4 where a UDP checksum is verified, or was just
-    before. Throughput: 1. Ready path: none, always ready. Order:
-    kept. On error: as above.
+    Latency: 0 for beats; for ``damage`` 0 from the frame's end, or 5 where a UDP checksum is verified, or was just
+    before. Throughput: 1. Ready path: none, always ready. Order: kept. On error: as above.
     """
 
     def __init__(self, config: Config):
@@ -101,7 +103,7 @@ class Payload(wiring.Component):
             swap(C(IP_PROTOCOL_UDP, 16)),
             aligned.headers[8 * UDP.offset("length") :][:16],
         ]
-        header_sums = partial_sums(m, once, "header_sum")
+        header_sums = partial_sums(m, once, "header_pair", 2)
         masked = Signal(8 * width, reset_less=True)
         for byte in range(width):
             counts = moves & (~no_more | whole_tail | in_tail[byte])
@@ -110,7 +112,7 @@ class Payload(wiring.Component):
         busy = Signal()  # an earlier packet waits
         start, end, bad, check = [begins], [done & ~at_once], [bad_or_cut], [checked]
         for stages, name in ((start, "start"), (end, "end"), (bad, "bad"), (check, "check")):
-            for rank in range(4):
+            for rank in range(_SUMMED):
                 stage = Signal(name=f"{name}_{rank}", reset_less=name in ("bad", "check"))
                 m.d.sync += stage.eq(stages[-1])
                 stages.append(stage)
@@ -123,19 +125,21 @@ class Payload(wiring.Component):
             bad_or_cut.eq(aligned.bad | Mux(moves, cut, was_cut)),
         ]
 
-        sums = partial_sums(m, partial_sums(m, split_words(masked), "payload_sum"), "payload_total")
-        header_sums = partial_sums(m, header_sums, "header_total")
+        # the masked words come from far and near: the first rank adds only pairs of them
+        sums = partial_sums(m, split_words(masked), "payload_pair", 2)
+        sums = partial_sums(m, partial_sums(m, sums, "payload_sum"), "payload_total")
+        header_sums = partial_sums(m, partial_sums(m, header_sums, "header_sum"), "header_total")
         header_sum = Signal(32, reset_less=True)
         so_far = Signal(32, reset_less=True)
         finished = Signal(32, reset_less=True)
         total = add_up([*sums, so_far])[:32]
         m.d.sync += [
             header_sum.eq(add_up(header_sums)),
-            so_far.eq(Mux(start[3], header_sum, total)),
+            so_far.eq(Mux(start[_SUMMED - 1], header_sum, total)),
             finished.eq(total),
         ]
         m.d.comb += [
-            self.damage.valid.eq(at_once | end[4]),
-            self.damage.payload.bad.eq(Mux(at_once, bad_or_cut, bad[4] | (check[4] & ~correct(finished)))),
+            self.damage.valid.eq(at_once | end[-1]),
+            self.damage.payload.bad.eq(Mux(at_once, bad_or_cut, bad[-1] | (check[-1] & ~correct(finished)))),
         ]
         return m
