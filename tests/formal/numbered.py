@@ -14,20 +14,20 @@ QUEUE_BITS = BEAT_BITS + FRAME_BITS
 
 
 class Rows:
-    """A queue of ``depth``: an output register behind rows of memory, of which ``stored`` are in use."""
+    """A queue of ``depth``: an output register behind rows of memory. ``stored`` are in use, all but one at most."""
 
     def __init__(self, proof, path: str, depth: int):
         self._proof, self._path = proof, path
-        self.count = count = depth - 1
+        self.count = count = depth
         self.produce, self.consume = proof.inside(f"{path}.produce"), proof.inside(f"{path}.consume")
         self.stored, self.offers = proof.inside(f"{path}.stored"), proof.inside(f"{path}.offers")
         self.front = proof.inside(f"{path}.o__payload")
         self.held = Signal(range(depth + 1), name=f"{path}_held")
         proof.m.d.comb += self.held.eq(self.stored + self.offers)
-        positions = (self.produce < count) & (self.consume < count) & (self.stored <= count)
+        positions = (self.produce < count) & (self.consume < count) & (self.stored < count)
         proof.lemma(positions, f"{path}: positions are those of rows")
         room, more = proof.inside(f"{path}.has_room"), proof.inside(f"{path}.has_more")
-        known = (room == (self.stored != count)) & (more == (self.stored != 0))
+        known = (room == (self.stored != count - 1)) & (more == (self.stored != 0))
         proof.lemma(known, f"{path}: there is room, and more, as rows say")
         proof.lemma(proof.inside(f"{path}.level") == self.held, f"{path}: the level is that of the rows")
         enclosed = (self.consume + self.stored == self.produce) | (self.consume + self.stored == self.produce + count)

@@ -16,16 +16,16 @@ def skid_holds(proof, followed, prefix: str = "") -> None:
 
 def fifo_holds(proof, followed, depth: int, prefix: str = "") -> Value:
     """In a queue of ``depth``: an output register behind rows of memory. Returns how many items it holds."""
-    rows = depth - 1
+    rows = depth  # one of them is free
     produce, consume = proof.inside(f"{prefix}produce"), proof.inside(f"{prefix}consume")
     stored, offered = proof.inside(f"{prefix}stored"), proof.inside(f"{prefix}offers")
     value = Value.cast(followed.value)
     where = Signal(range(2 * depth))
     proof.m.d.comb += where.eq(consume + followed.ahead - offered)
     row = proof.row(f"{prefix}storage", Mux(where >= rows, where - rows, where), "row")
-    proof.lemma((produce < rows) & (consume < rows) & (stored <= rows), "positions are those of rows")
+    proof.lemma((produce < rows) & (consume < rows) & (stored < rows), "positions are those of rows")
     room, more = proof.inside(f"{prefix}has_room"), proof.inside(f"{prefix}has_more")
-    proof.lemma((room == (stored != rows)) & (more == (stored != 0)), "there is room, and more, as rows say")
+    proof.lemma((room == (stored != rows - 1)) & (more == (stored != 0)), "there is room, and more, as rows say")
     proof.lemma(proof.inside(f"{prefix}level") == stored + offered, "the level is that of the rows")
     enclosed = (consume + stored == produce) | (consume + stored == produce + rows)
     proof.lemma(enclosed, "positions enclose what is stored")

@@ -13,8 +13,9 @@ __all__ = ["Queue"]
 class Queue(wiring.Component):
     """A first-in first-out queue of ``depth`` items of one shape; ``level``, a register, counts those inside.
 
-    From depth 3 on it is rows of memory before an output register. Whether there is room for one more, and whether
-    there is one more to take, are registers: nothing is compared in front of the memory's enables, which are wide.
+    From depth 3 on it is rows of memory before an output register. One row is always free, and is written in every
+    cycle, whether anything comes or not: the memory's write enable, which is wide, waits for nothing. Whether there is
+    room for one more, and whether there is one more to take, are registers.
 
     Latency: 1 up to depth 2, else 2. Throughput: 1. Ready path: registered. Order: kept. On error: none; a full queue
     is not ready, nothing is lost.
@@ -47,13 +48,13 @@ class Queue(wiring.Component):
             entered, left = self.i.valid & self.i.ready, self.o.valid & self.o.ready
             m.d.sync += self.level.eq(self.level + entered - left)
             return m
-        rows = self._depth - 1
+        rows = self._depth  # the output register is one more, and so is the free row
         m.submodules.storage = storage = Memory(shape=Shape.cast(self._shape), depth=rows, init=[])
         write, read = storage.write_port(), storage.read_port()
         produce = Signal(range(rows))
         consume = Signal(range(rows))
-        stored = Signal(range(rows + 1))
-        has_room = Signal(init=1)  # not all rows are in use
+        stored = Signal(range(rows))
+        has_room = Signal(init=1)  # not all rows but one are in use
         has_more = Signal()  # some are
         offers = Signal()
         enters = Signal()  # into a row
@@ -64,8 +65,7 @@ class Queue(wiring.Component):
             self.i.ready.eq(has_room),
             self.o.valid.eq(offers),
             Value.cast(self.o.payload).eq(read.data),
-            # written whether anything comes or not: the row is not in use
-            write.en.eq(has_room),
+            write.en.eq(1),
             write.addr.eq(produce),
             write.data.eq(self.i.payload),
             read.en.eq(moves),
@@ -78,7 +78,7 @@ class Queue(wiring.Component):
         with m.Elif(self.o.ready):
             m.d.sync += offers.eq(0)
         with m.If(enters & ~moves):
-            m.d.sync += [stored.eq(stored + 1), has_more.eq(1), has_room.eq(stored != rows - 1)]
+            m.d.sync += [stored.eq(stored + 1), has_more.eq(1), has_room.eq(stored != rows - 2)]
         with m.If(moves & ~enters):
             m.d.sync += [stored.eq(stored - 1), has_more.eq(stored != 1), has_room.eq(1)]
         left = offers & self.o.ready
