@@ -3,6 +3,9 @@
 In: parsed beats. Out: the sum so far, in step with the aligned beats; to the verdict.
 """
 
+from functools import reduce
+from operator import or_
+
 from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,6 +20,9 @@ __all__ = ["IP_SUM_LATENCY", "SUM_BITS", "IpSum"]
 IP_SUM_LATENCY = 2
 #: bits that hold the sum of all words of an IP header, of which there are 30 at most
 SUM_BITS = 16 + 5
+#: of two words of a beat this far from each other, one at most belongs to options: those of a frame in 64-byte beats
+#: are in the upper half of its first beat and in the lower half of its second
+_FOLDED = 16
 
 
 class IpSum(wiring.Component):
@@ -41,9 +47,13 @@ class IpSum(wiring.Component):
         # first rank: words that are no options become 0; ranks two and three: partial sums
         ip = Signal.like(parsed.early.ip, reset_less=True)
         options = []
-        for place, word in enumerate(split_words(parsed.beat.data)):
+        words = [
+            Mux(self.i.valid & parsed.options[place], word, 0)
+            for place, word in enumerate(split_words(parsed.beat.data))
+        ]
+        for place in range(min(len(words), _FOLDED)):
             option = Signal(16, reset_less=True, name=f"option_{place}")
-            m.d.sync += option.eq(Mux(self.i.valid & parsed.options[place], word, 0))
+            m.d.sync += option.eq(reduce(or_, words[place::_FOLDED]))
             options.append(option)
         starts = Signal(2)  # the beat of each rank is its frame's first
         m.d.sync += [ip.eq(parsed.early.ip), starts.eq(Cat(self.i.valid & parsed.first, starts))]
