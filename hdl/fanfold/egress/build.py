@@ -74,7 +74,7 @@ class Build(wiring.Component):
         ends = Signal()  # known one step ahead: this one has the packet's last byte, as far as it has room
         closes = Signal()  # ... and this one is its last step
         ending, closing = Signal(), Signal()
-        m.d.comb += [ending.eq(ends), closing.eq(closes | packet.alone)]
+        m.d.comb += [ending.eq(ends), closing.eq(closes | packet.single)]
         if words == 1:
             with m.If(~in_payload & ~rests):
                 m.d.comb += ending.eq(~packet.payload)
@@ -97,7 +97,7 @@ class Build(wiring.Component):
             self.store.address.context.eq(packet.context),
             self.store.address.direction.eq(packet.direction),
             self.store.enable.eq(self._move),
-            self.i.ready.eq(self._move & closing),
+            self.i.ready.eq(self._move & (closes | packet.alone)),
         ]
 
         def next_ends(last):

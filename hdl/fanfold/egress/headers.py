@@ -45,7 +45,8 @@ def packet_layout(config: Config) -> data.StructLayout:
 
     ``payload`` says whether it has any; then ``last_beat`` is the last of its beats in the store and ``count`` the
     bytes in that one. ``over`` says whether the tags push the packet's end out of its last beat. ``silent`` packets
-    send nothing; they, and packets of a single beat, are ``alone``. ``closing`` is reported when the packet is done.
+    send nothing; they, and packets of a ``single`` beat, are ``alone``: the builder takes no second look at them.
+    ``closing`` is reported when the packet is done.
     """
     return data.StructLayout(
         {
@@ -61,6 +62,7 @@ def packet_layout(config: Config) -> data.StructLayout:
             "last_beat": range(config.segment_beats),
             "count": range(config.beat_bytes + 1),
             "over": 1,
+            "single": 1,
             "alone": 1,
             "silent": 1,
             "closing": 1,
@@ -196,6 +198,7 @@ class Headers(wiring.Component):
             out.last_beat.eq(summed.before_end >> beat_bits),
             out.count.eq(summed.before_end[:beat_bits] + 1),
             out.over.eq(over),
+            out.single.eq(single),
             out.alone.eq(copy.silent | single),
             out.silent.eq(copy.silent),
             out.closing.eq(copy.closing),
