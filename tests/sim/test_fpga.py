@@ -55,13 +55,15 @@ esac
 CELLS = {"LUT4": 100, "CCU2C": 10, "TRELLIS_DPR16X4": 2, "TRELLIS_FF": 300, "DP16KD": 1, "MULT18X18D": 4}
 CLOCK = "posedge clk"
 STEPS = [
-    ("clk-to-q", 0.5, "component.parse.index_TRELLIS_FF_Q_2", "component.parse.index_TRELLIS_FF_Q_2"),
-    ("routing", 1.5, "component.parse.index_TRELLIS_FF_Q_2", "component.parse.index_LUT4_A"),
-    ("logic", 0.25, "component.parse.index_LUT4_A", "component.parse.index_LUT4_A"),
-    ("routing", 0.0, "component.parse.index_LUT4_A", "component.parse.index_PFUMX_C"),
-    ("logic", 0.0, "component.parse.index_PFUMX_C", "component.parse.index_PFUMX_C"),
-    ("routing", 1.5, "component.parse.index_PFUMX_C", "component.outlet.store.0.1$DPRAM_COMB0"),
-    ("setup", 0.25, "component.outlet.store.0.1$DPRAM_COMB0", "component.outlet.store.0.1$DPRAM_COMB0"),
+    ("clk-to-q", 0.5, "component.parse.index_TRELLIS_FF_Q_2", "Q", "component.parse.index_TRELLIS_FF_Q_2"),
+    ("routing", 1.5, "component.parse.index_TRELLIS_FF_Q_2", "Q", "component.parse.index_LUT4_A"),
+    ("logic", 0.25, "component.parse.index_LUT4_A", "A", "component.parse.index_LUT4_A"),
+    ("routing", 0.0, "component.parse.index_LUT4_A", "F", "component.parse.sum$CCU2_COMB0"),
+    ("logic", 0.0, "component.parse.sum$CCU2_COMB0", "B", "component.parse.sum$CCU2_COMB0"),
+    ("routing", 0.0, "component.parse.sum$CCU2_COMB0", "FCO", "component.parse.sum$CCU2_COMB1"),
+    ("logic", 0.0, "component.parse.sum$CCU2_COMB1", "FCI", "component.parse.sum$CCU2_COMB1"),
+    ("routing", 1.5, "component.parse.sum$CCU2_COMB1", "F", "component.outlet.store.0.1$DPRAM_COMB0"),
+    ("setup", 0.25, "component.outlet.store.0.1$DPRAM_COMB0", "D", "component.outlet.store.0.1$DPRAM_COMB0"),
 ]
 REPORT = {
     "utilization": {
@@ -74,8 +76,8 @@ REPORT = {
             "from": CLOCK,
             "to": CLOCK,
             "path": [
-                {"type": kind, "delay": ns, "from": {"cell": one}, "to": {"cell": other}}
-                for kind, ns, one, other in STEPS
+                {"type": kind, "delay": ns, "from": {"cell": one, "port": port}, "to": {"cell": other}}
+                for kind, ns, one, port, other in STEPS
             ],
         },
         {"from": "<async>", "to": CLOCK, "path": []},

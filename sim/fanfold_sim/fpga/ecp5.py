@@ -65,7 +65,8 @@ def _worst_path(result: dict) -> WorstPath:
         end=path[-1],
         ns=sum(step["delay"] for step in steps),
         wires_ns=sum(step["delay"] for step in steps if step["type"] == "routing"),
-        levels=sum(step["type"] == "logic" for step in steps),
+        # from carry to carry is no further level
+        levels=sum(step["type"] == "logic" and step["from"]["port"] != "FCI" for step in steps),
         rooms=tuple(room for at, room in enumerate(rooms) if room not in rooms[:at]),
     )
 

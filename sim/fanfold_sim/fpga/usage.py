@@ -10,7 +10,7 @@ class WorstPath:
     """The path that limits the clock, between the registers ``start`` and ``end``: nanoseconds in all and on wires
     alone, its logic ``levels``, and the ``rooms`` (submodules of the component) in the order in which it meets them.
 
-    A level is a LUT, a multiplexer behind LUTs, or one bit of a carry chain.
+    A level is a LUT, a multiplexer behind LUTs, or a carry chain, however long.
     """
 
     start: str
