@@ -54,8 +54,11 @@ def packets_have_no_gap(proof):
     issuing = (proof.inside("build.word") != 0) | proof.inside("build.in_payload") | proof.inside("build.rests")
     proof.lemma(begun == issuing, "what has begun has steps to come")
     packets = Registers(proof, "headers.packets")
-    silent = packet_layout(CONFIG)(Value.cast(packets.front)).silent
-    proof.lemma(~issuing | (packets.offers & ~silent), "a packet stays until its steps are issued")
+    front, spare = (packet_layout(CONFIG)(Value.cast(each)) for each in (packets.front, packets.spare))
+    for name, packet in (("front", front), ("spare", spare)):
+        alone = ~packet.single & (packet.alone == packet.silent)
+        proof.lemma(alone, f"only a silent packet takes a single step: {name}")
+    proof.lemma(~issuing | (packets.offers & ~front.silent), "a packet stays until its steps are issued")
 
 
 def test_packets_of_copies_have_no_gap(tmp_path):

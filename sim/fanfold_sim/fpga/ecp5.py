@@ -66,7 +66,7 @@ def _worst_path(result: dict) -> WorstPath:
         ns=sum(step["delay"] for step in steps),
         wires_ns=sum(step["delay"] for step in steps if step["type"] == "routing"),
         # from carry to carry is no further level
-        levels=sum(step["type"] == "logic" and step["from"]["port"] != "FCI" for step in steps),
+        levels=sum(step["type"] == "logic" and step["from"].get("port") != "FCI" for step in steps),
         rooms=tuple(room for at, room in enumerate(rooms) if room not in rooms[:at]),
     )
 
