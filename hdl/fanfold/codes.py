@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
     from amaranth.lib import enum
 
-__all__ = ["Collective", "DataType", "Direction", "Operator", "Port", "Status", "defined", "known"]
+__all__ = ["Collective", "DataType", "Direction", "Operator", "Origin", "Port", "Status", "defined", "known"]
 
 
 class Collective(enum.Enum, shape=8):  # type: ignore[call-arg]
@@ -133,6 +133,12 @@ class Status(enum.Enum, shape=16):  # type: ignore[call-arg]
     DISAGREE = 10
     #: the record asks for more than this instance has (contributors, window)
     TOO_LARGE = 11
+    #: contributors did not come within the abort time
+    TIMED_OUT = 12
+    #: the parent NIC did not answer
+    PEER_GONE = 13
+    #: the segment is over, and its result is not kept any more
+    EXPIRED = 14
 
 
 class Direction(enum.Enum, shape=1):  # type: ignore[call-arg]
@@ -147,6 +153,21 @@ class Port(enum.Enum, shape=1):  # type: ignore[call-arg]
 
     HOST = 0
     NET = 1
+
+
+class Origin(enum.Enum, shape=3):  # type: ignore[call-arg]
+    """Where a packet that enters the fold comes from: a port, or the NIC itself."""
+
+    #: a port
+    RECEIVED = 0
+    #: the registry: the outcome of a registration
+    ANNOUNCED = 1
+    #: a timer: contributors of a segment did not come in time
+    OVERDUE = 2
+    #: a timer: the parent did not answer
+    GIVEN_UP = 3
+    #: a timer: the partial result is to be sent to the parent again
+    REPEATED = 4
 
 
 def known(code, members):

@@ -45,6 +45,8 @@ class Config:
     queue_bits: int = 8
     #: UDP port that tagged packets are sent to
     udp_port: int = 49169
+    #: one tick of the timers is 2 to the power of this many cycles: 4 to 20
+    tick_bits: int = 10
     #: bytes of the longest frame that the network sends, without frame check: the receive buffer has room for two
     frame_bytes: int = 9216
     #: segments that may wait for the fold at each port: a power of two, 4 to 256
@@ -65,6 +67,7 @@ class Config:
         self._between("adder_stages", 3, 10)
         self._between("queue_bits", 1, 16)
         self._between("udp_port", 1, 65535)
+        self._between("tick_bits", 4, 20)
         self._between("frame_bytes", 256, 16384)
         self._power_of_two("waiting_segments", 4, 256)
         if self.frame_bytes < self.segment_bytes + MOST_HEADER_BYTES:

@@ -92,6 +92,8 @@ class Leader:
         children: int = 0,
         parent: Address | None = None,
         parent_index: int = 0,
+        parent_total: int = 0,
+        abort_ticks: int = 0,
     ) -> bytes:
         """The registration: the node's record, and the ``ranks`` that this leader stands for."""
         payload = record(
@@ -102,6 +104,8 @@ class Leader:
             children=children,
             parent=parent,
             parent_index=parent_index,
+            parent_total=parent_total,
+            abort_ticks=abort_ticks,
         )
         self.window = window
         return self._send(

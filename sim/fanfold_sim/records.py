@@ -1,12 +1,28 @@
 """Payloads of registrations and their answers in plain Python, from the wire tables."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 
-from fanfold.wire import MAX_VLAN_TAGS, RECORD, TOTAL
+from fanfold.wire import FAULT, FAULT_OF_ONE_BYTES, MAX_VLAN_TAGS, RECORD, TOTAL
 
 from .frames import Address
 
-__all__ = ["Record", "read_record", "read_total", "record", "total"]
+__all__ = [
+    "PARENT",
+    "Fault",
+    "Record",
+    "absence",
+    "fault",
+    "read_fault",
+    "read_record",
+    "read_total",
+    "record",
+    "total",
+]
+
+#: in place of a contributor index: the parent of the NIC that found the fault
+PARENT = 0xFFFF
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,6 +36,19 @@ class Record:
     children: int = 0
     parent: Address | None = None
     parent_index: int = 0
+    parent_total: int = 0
+    abort_ticks: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault:
+    """The payload of a result that failed, as in the wire table; ``missing`` are contributor indices, empty where the
+    fault is one contribution's."""
+
+    node: int
+    contributor: int
+    count: int
+    missing: tuple[int, ...] = ()
 
 
 def record(
@@ -31,12 +60,23 @@ def record(
     children: int = 0,
     parent: Address | None = None,
     parent_index: int = 0,
+    parent_total: int = 0,
+    abort_ticks: int = 0,
 ) -> bytes:
     """A registration's payload; ``parent`` is the address of the parent NIC, ``None`` at the root of the tree.
 
     Raises ``ValueError`` for a value that does not fit its field, or too many VLAN tags to the parent.
     """
-    fields = dict(ranks=ranks, node=node, leaders=leaders, children=children, window=window, parent_index=parent_index)
+    fields = dict(
+        ranks=ranks,
+        node=node,
+        leaders=leaders,
+        children=children,
+        window=window,
+        parent_index=parent_index,
+        parent_total=parent_total,
+        abort_ticks=abort_ticks,
+    )
     if parent is None:
         return RECORD.pack(**fields, flags=1)
     if len(parent.tags) > MAX_VLAN_TAGS:
@@ -61,7 +101,7 @@ def read_record(payload: bytes) -> Record:
         numbers = (fields["parent_outer"], fields["parent_inner"])[: fields["parent_tags"]]
         tags = tuple((number >> 16, number & 0xFFFF) for number in numbers)
         parent = Address(fields["parent_mac"], fields["parent_ip"], fields["parent_port"], tags)
-    named = {name: fields[name] for name in ("ranks", "leaders", "window", "node", "children", "parent_index")}
+    named = {field.name: fields[field.name] for field in dataclass_fields(Record) if field.name != "parent"}
     return Record(**named, parent=parent)
 
 
@@ -73,3 +113,25 @@ def total(ranks: int) -> bytes:
 def read_total(payload: bytes) -> int:
     """The ranks in the answer to a registration; raises ``ValueError`` when it is too short."""
     return TOTAL.unpack(payload)["ranks"]
+
+
+def fault(node: int, contributor: int) -> bytes:
+    """The payload of a result that one contribution made fail; raises ``ValueError`` for what does not fit."""
+    return FAULT.pack(node=node, contributor=contributor, count=1)[:FAULT_OF_ONE_BYTES]
+
+
+def absence(node: int, missing: Iterable[int]) -> bytes:
+    """The payload of a result that failed because contributors did not come, at least one; ``PARENT`` alone: the
+    parent did not answer."""
+    indices = sorted(missing)
+    bits = sum(1 << index for index in indices if index != PARENT)
+    return FAULT.pack(node=node, contributor=indices[0], count=len(indices), missing=bits)
+
+
+def read_fault(payload: bytes) -> Fault:
+    """The fault in a failed result's payload, whole or of one contribution; raises ``ValueError`` for other sizes."""
+    if len(payload) not in (FAULT_OF_ONE_BYTES, FAULT.bytes):
+        raise ValueError(f"{len(payload)} bytes are no fault: it has {FAULT_OF_ONE_BYTES} or {FAULT.bytes}")
+    fields = FAULT.unpack(payload.ljust(FAULT.bytes, b"\0"))
+    missing = tuple(index for index in range(8 * 16) if fields["missing"] >> index & 1)
+    return Fault(node=fields["node"], contributor=fields["contributor"], count=fields["count"], missing=missing)

@@ -3,7 +3,7 @@
 from amaranth import *
 
 from fanfold.admission.layouts import screened_layout
-from fanfold.codes import Status
+from fanfold.codes import Origin, Status
 from fanfold.config import Config
 from fanfold.registry.ports import slot_layout
 
@@ -65,13 +65,15 @@ class Judgement:
         self.up, self.accepted = Signal(name="judged_up"), Signal(name="judged_accepted")
         self.status, self.empty = Signal(16, name="judged_status"), Signal(name="judged_empty")
         in_turn = (record.turn == packet.header.coll_tag) & ~self.crowded
-        screened = ~packet.announced & (packet.refusal == Status.OK) & in_turn
+        screened = (packet.origin != Origin.ANNOUNCED) & (packet.refusal == Status.OK) & in_turn
         down = screened & packet.down & record.waiting & ~packet.too_long
         m.d.comb += [
             self.total.eq(packet.geometry.leaders + packet.geometry.children),
             self.up.eq(screened & ~packet.down & ~record.waiting & ~self.here),
-            self.accepted.eq(packet.announced | self.up | down),
-            self.empty.eq(Mux(self.up, self.status != 0, ~packet.announced & packet.header.status.any())),
+            self.accepted.eq((packet.origin == Origin.ANNOUNCED) | self.up | down),
+            self.empty.eq(
+                Mux(self.up, self.status != 0, (packet.origin != Origin.ANNOUNCED) & packet.header.status.any())
+            ),
         ]
         with m.If(record.begun & (record.status != Status.OK)):
             m.d.comb += self.status.eq(Value.cast(record.status))

@@ -6,7 +6,7 @@ from prover import Proof
 
 from fanfold.admission.decide import Decide
 from fanfold.admission.undelivered import Undelivered
-from fanfold.codes import Status
+from fanfold.codes import Origin, Status
 
 
 def decision_holds(proof):
@@ -23,9 +23,9 @@ def decision_holds(proof):
     proof.require(~writes | (packet.refusal == Status.OK), "a packet refused before writes nothing")
     proof.require(~writes | (record.turn == packet.header.coll_tag), "a packet out of turn writes nothing")
     proof.require(~writes | packet.down | ~judged.here, "a contributor that is in writes nothing")
-    proof.require(~writes | ~packet.announced, "an announcement writes nothing")
+    proof.require(~writes | (packet.origin != Origin.ANNOUNCED), "an announcement writes nothing")
     proof.require(~writes | (commit.p.slot == judged.slot), "the record that was read is written")
-    writing = came & judged.last & ~judged.bad & accepted & ~packet.announced
+    writing = came & judged.last & ~judged.bad & accepted & (packet.origin != Origin.ANNOUNCED)
     proof.require(writes == writing, "accepted packets write, and nothing else")
 
     before = Signal()  # how the packet that is coming in was judged at its first beat
@@ -108,10 +108,10 @@ def test_results_of_decisions_have_room(tmp_path):
             count = proof.inside(f"undelivered.{port}_{context}")
             name = f"{port}, context {context}"
             proof.assume(~done[context] | (count != 0), f"{name}: only what was given is done")
-            announces = judged.came & packet.announced & (packet.context == context)
+            announces = judged.came & (packet.origin == Origin.ANNOUNCED) & (packet.context == context)
             proof.assume(~announces | (count <= CONFIG.window), f"{name}: an announcement finds no other there")
             proof.require(count <= CONFIG.window + 1, f"{name}: at most a window and an announcement")
-            mine = (judged.came | judged.inside) & ~packet.announced & (packet.context == context)
+            mine = (judged.came | judged.inside) & (packet.origin != Origin.ANNOUNCED) & (packet.context == context)
             judging = ~judged.first & judged.yields & ~judged.kept_limited
             proof.lemma(~(mine & judging) | (count < CONFIG.window), f"{name}: the room found is there until the end")
             proof.cover(count == CONFIG.window + 1, f"{name}: a window and an announcement")

@@ -7,7 +7,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status, defined, known
+from fanfold.codes import Collective, DataType, Direction, Operator, Origin, Port, Status, defined, known
 from fanfold_sim.bench import cycle, run
 
 #: in the order of their numbers from 0
@@ -18,8 +18,9 @@ NAMES = {
     DataType: "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 FLOAT16 BFLOAT16 FLOAT32 FLOAT64 "
     "FLOAT32_INT32 INT32_INT32 FLOAT64_INT32",
     Status: "OK NOT_OPEN OUT_OF_RANGE WRONG_SOURCE DUPLICATE OUT_OF_WINDOW MISMATCH UNSUPPORTED BAD_LENGTH NO_ROOM "
-    "DISAGREE TOO_LARGE",
+    "DISAGREE TOO_LARGE TIMED_OUT PEER_GONE EXPIRED",
     Direction: "UP DOWN",
+    Origin: "RECEIVED ANNOUNCED OVERDUE GIVEN_UP REPEATED",
     Port: "HOST NET",
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fanfold.codes import Collective, DataType, Operator, Status, defined
-from fanfold.wire import COLLECTIVE, ETHERNET, FLAGS, HEADER_BYTES, IPV4, RECORD, TAG_PROTOCOLS, TOTAL, UDP, VLAN
+from fanfold.wire import COLLECTIVE, ETHERNET, FAULT, FLAGS, HEADER_BYTES, IPV4, RECORD, TAG_PROTOCOLS, TOTAL, UDP, VLAN
 from fanfold_sim.frames import Address, Packet, build
 
 PAGE = (Path(__file__).parents[2] / "docs" / "wire-format.md").read_text()
@@ -35,6 +35,7 @@ def table(heading: str) -> list[list[str]]:
         ("The collective header", COLLECTIVE),
         ("Record", RECORD),
         ("Total", TOTAL),
+        ("Fault", FAULT),
     ],
 )
 def test_layouts(heading, layout):

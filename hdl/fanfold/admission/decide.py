@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..codes import Direction, Status
+from ..codes import Direction, Origin, Status
 from ..config import Config
 from ..registry.ports import slot_layout, slots_signature
 from .layouts import decided_layout, screened_layout
@@ -72,6 +72,7 @@ class Decide(wiring.Component):
             m.d.sync += held.eq(self.slots.found)
 
         header, geometry = now.header, now.geometry
+        announced = now.origin == Origin.ANNOUNCED
         total = Signal(range(config.contributors + 1))
         me = Signal(config.contributors)
         index = header.source[: config.levels]
@@ -91,9 +92,9 @@ class Decide(wiring.Component):
             crowded.eq(undelivered.at_limit.bit_select(now.context, 1) & (now.down | (full & geometry.root))),
             in_turn.eq((record.turn == header.coll_tag) & ~Mux(now.first, crowded, was_crowded)),
             here.eq((record.present & me).any()),
-            up.eq(~now.announced & ~now.down & screened & in_turn & ~record.waiting & ~here),
-            down.eq(~now.announced & now.down & screened & in_turn & record.waiting & ~now.too_long),
-            accepted.eq(now.announced | up | down),
+            up.eq(~announced & ~now.down & screened & in_turn & ~record.waiting & ~here),
+            down.eq(~announced & now.down & screened & in_turn & record.waiting & ~now.too_long),
+            accepted.eq(announced | up | down),
         ]
 
         with m.If(valid & now.first):
@@ -130,7 +131,7 @@ class Decide(wiring.Component):
             m.d.comb += after.waiting.eq(1)
 
         m.d.comb += [
-            undelivered.result.valid.eq(done & (down | Mux(now.announced, now.down, up & full & geometry.root))),
+            undelivered.result.valid.eq(done & (down | Mux(announced, now.down, up & full & geometry.root))),
             undelivered.result.payload.eq(now.context),
         ]
         self._count(m, now, record, done, up, down, in_turn, full, status)
@@ -149,7 +150,7 @@ class Decide(wiring.Component):
         turn = Signal(32, reset_less=True)
         tag = Signal(32, reset_less=True)
         m.d.sync += [
-            refused.eq(done & ~now.announced & ~up & ~down),
+            refused.eq(done & (now.origin != Origin.ANNOUNCED) & ~up & ~down),
             checked.eq(now.refusal != Status.OK),
             cause.eq(now.refusal),
             turn.eq(record.turn),
@@ -182,7 +183,7 @@ class Decide(wiring.Component):
         output_valid = Signal()
         beat = Signal(range(config.segment_beats))
         empty = Signal()  # one beat, the last, is all that goes on
-        m.d.comb += empty.eq(Mux(up, status != Status.OK, ~now.announced & (header.status != 0)))
+        m.d.comb += empty.eq(Mux(up, status != Status.OK, (now.origin != Origin.ANNOUNCED) & (header.status != 0)))
         with m.If(accepted):
             m.d.sync += beat.eq(Mux(now.last, 0, beat + 1))
 
@@ -206,9 +207,11 @@ class Decide(wiring.Component):
             segment.leaders.eq(now.geometry.leaders),
             segment.children.eq(now.geometry.children),
             segment.header.eq(header),
+            segment.writes.eq(1),
+            segment.completes.eq(1),
         ]
         sent = segment.header
-        with m.If(now.announced):
+        with m.If(now.origin == Origin.ANNOUNCED):
             m.d.sync += segment.direction.eq(Mux(now.down, Direction.DOWN, Direction.UP))
         with m.If(up):
             m.d.sync += [

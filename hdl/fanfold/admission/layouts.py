@@ -2,7 +2,7 @@
 
 from amaranth.lib import data
 
-from ..codes import Status
+from ..codes import Origin, Status
 from ..config import Config
 from ..registry.ports import geometry_layout
 from ..wire import COLLECTIVE, segment_layout
@@ -23,7 +23,7 @@ def screened_layout(config: Config) -> data.StructLayout:
             "first": 1,
             "last": 1,
             "bad": 1,
-            "announced": 1,
+            "origin": Origin,
             "down": 1,
             "header": COLLECTIVE.struct(),
             "context": range(config.contexts),

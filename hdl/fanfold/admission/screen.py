@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..codes import Collective, Direction, Port, Status, known
+from ..codes import Collective, Direction, Origin, Port, Status, known
 from ..config import Config
 from ..registry.ports import screen_signature
 from ..wire import FLAGS, tagged_layout
@@ -79,7 +79,7 @@ class Screen(wiring.Component):
             late.first.eq(beat.first),
             late.last.eq(beat.last),
             late.bad.eq(beat.bad),
-            late.announced.eq(beat.announced),
+            late.origin.eq(beat.origin),
             late.down.eq(down),
             late.header.eq(header),
             late.context.eq(header.comm_id[:context_bits]),
@@ -94,7 +94,7 @@ class Screen(wiring.Component):
         m.d.comb += supported.eq(Mux(found["reduces"], found["small"] & found["foldable"], found["synchronises"]))
         refusal = Signal(Status)
         failing = Signal(Status)
-        with m.If(late.announced):
+        with m.If(late.origin == Origin.ANNOUNCED):
             m.d.comb += refusal.eq(Status.OK)
         with m.Elif(late.down & late_at_host):
             m.d.comb += refusal.eq(Status.WRONG_SOURCE)

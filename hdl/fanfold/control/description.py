@@ -106,6 +106,7 @@ def _parameters(config: Config) -> dict:
         "QUEUE_BITS": config.queue_bits,
         "FRAME_BYTES": config.frame_bytes,
         "WAITING_SEGMENTS": config.waiting_segments,
+        "TICK_BITS": config.tick_bits,
     }
 
 

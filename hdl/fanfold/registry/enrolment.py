@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..codes import Collective, DataType, Direction, Operator, Port, Status
+from ..codes import Collective, DataType, Direction, Operator, Origin, Port, Status
 from ..config import Config
 from ..wire import FLAGS, RECORD, TOTAL, VERSION, copy_layout, tagged_layout
 from .entries import down_causes, entry_layout, is_down, is_for_another_nic, is_root, up_causes
@@ -131,6 +131,7 @@ class Enrolment(wiring.Component):
             self.describe.p.geometry.children.eq(joined.record.children),
             self.describe.p.geometry.root.eq(root),
             self.describe.p.geometry.parent_index.eq(joined.record.parent_index),
+            self.describe.p.geometry.node.eq(joined.record.node),
             self.describe.p.parent.mac.eq(joined.record.parent_mac),
             self.describe.p.parent.ip.eq(joined.record.parent_ip),
             self.describe.p.parent.port.eq(joined.record.parent_port),
@@ -160,7 +161,7 @@ class Enrolment(wiring.Component):
             announced.data.eq(payload[: 8 * config.beat_bytes]),
             announced.first.eq(place == 0),
             announced.last.eq(~up | (place == beats - 1)),
-            announced.announced.eq(1),
+            announced.origin.eq(Origin.ANNOUNCED),
             announced.port.eq(packet.port),
             announced.head.eq(packet.head),
             told.opt_code.eq(Operator.SUM),

@@ -43,6 +43,7 @@ def geometry_layout(config: Config) -> data.StructLayout:
             "children": range(config.contributors + 1),
             "root": 1,
             "parent_index": 16,
+            "node": 32,
         }
     )
 

@@ -7,7 +7,7 @@ in wire order.
 from amaranth import *
 from amaranth.lib import data
 
-from ..codes import DataType, Direction, Operator, Port
+from ..codes import DataType, Direction, Operator, Origin, Port
 from ..config import Config
 from .headers import COLLECTIVE, MAX_VLAN_TAGS, VLAN
 
@@ -92,7 +92,8 @@ def head_layout(config: Config) -> data.StructLayout:
 def tagged_layout(config: Config) -> data.StructLayout:
     """One beat of a tagged packet with its head (the same in all its beats), where both ports' packets meet.
 
-    ``announced`` packets are the NIC's own: the outcome of a registration on its way through the fold to delivery.
+    Packets of another ``origin`` than a port are the NIC's own, on their way through the fold to delivery: the outcome
+    of a registration, or what a timer found.
     """
     return data.StructLayout(
         {
@@ -102,7 +103,7 @@ def tagged_layout(config: Config) -> data.StructLayout:
             "bad": 1,
             "head": head_layout(config),
             "port": Port,
-            "announced": 1,
+            "origin": Origin,
         }
     )
 
@@ -151,7 +152,9 @@ def segment_layout(config: Config) -> data.StructLayout:
     ``context`` and ``slot`` (the sequence number modulo two windows) say where; ``direction`` says which way it
     travels on from here: UP to the parent NIC, DOWN to every contributor, of which the first ``leaders`` are at the
     host port and the next ``children`` at the network port. ``header`` is complete, but ``source`` is the copy's when
-    it goes DOWN.
+    it goes DOWN to all; with ``sole`` it goes to that contributor alone.
+
+    The beats of a packet that ``writes`` are stored; one that ``completes`` makes the segment leave.
     """
     return data.StructLayout(
         {
@@ -161,6 +164,9 @@ def segment_layout(config: Config) -> data.StructLayout:
             "leaders": range(config.contributors + 1),
             "children": range(config.contributors + 1),
             "header": COLLECTIVE.struct(),
+            "writes": 1,
+            "completes": 1,
+            "sole": 1,
         }
     )
 

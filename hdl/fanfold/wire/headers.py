@@ -9,8 +9,8 @@ from amaranth.lib import data
 from .fields import Field, Layout
 
 __all__ = [
-    "COLLECTIVE", "ETHERNET", "ETHERTYPE_IPV4", "FLAGS", "HEADER_BYTES", "IPV4", "IP_PROTOCOL_UDP", "MAX_VLAN_TAGS",
-    "RECORD", "RECORD_FLAGS", "TAG_PROTOCOLS", "TOTAL", "UDP", "VERSION", "VLAN",
+    "COLLECTIVE", "ETHERNET", "ETHERTYPE_IPV4", "FAULT", "FAULT_OF_ONE_BYTES", "FLAGS", "HEADER_BYTES", "IPV4",
+    "IP_PROTOCOL_UDP", "MAX_VLAN_TAGS", "RECORD", "RECORD_FLAGS", "TAG_PROTOCOLS", "TOTAL", "UDP", "VERSION", "VLAN",
 ]  # fmt: skip
 
 ETHERNET = Layout("Ethernet", "big", (
@@ -73,10 +73,22 @@ RECORD = Layout("record", "little", (
     Field("parent_port", 2, "collective UDP port of the parent NIC"),
     Field("parent_outer", 4, "outer VLAN tag to the parent (protocol, control)"),
     Field("parent_inner", 4, "inner VLAN tag to the parent, with two tags"),
+    Field("parent_total", 2, "contributors of the parent NIC; 0 at the root"),
+    Field("abort_ticks", 4, "how long a segment may wait for contributors here; 0: as long as the register says"),
 ), frozenset({"parent_mac", "parent_ip", "parent_outer", "parent_inner"}))  # fmt: skip
 
 #: the payload of the answer to a registration
 TOTAL = Layout("total", "little", (Field("ranks", 4, "ranks of the whole communicator"),))
+
+#: the payload of a result that failed: who is at fault, in contributor indices of the NIC that found it
+FAULT = Layout("fault", "little", (
+    Field("node", 4, "node of the NIC that found it"),
+    Field("contributor", 2, "the first contributor at fault; 0xFFFF: the parent of that NIC"),
+    Field("count", 2, "how many are at fault"),
+    Field("missing", 16, "bit i: contributor i did not come"),
+))  # fmt: skip
+#: of the fault of one contribution only so many bytes are sent
+FAULT_OF_ONE_BYTES = 8
 
 #: bits of the collective header's ``flags``
 FLAGS = data.StructLayout({"unused": 3, "error": 1, "repeat": 1, "direction": 1, "version": 2})

@@ -131,6 +131,7 @@ class Cluster:
                     children=len(tree.children(node.number)),
                     parent=None if parent is None else self.nodes[parent].address,
                     parent_index=0 if parent is None else len(self.groups) + tree.rank_among_siblings(node.number),
+                    parent_total=0 if parent is None else len(self.groups) + len(tree.children(parent)),
                 )
                 leader.begin(
                     self._runner.now,

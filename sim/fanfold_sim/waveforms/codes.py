@@ -9,7 +9,7 @@ from pathlib import Path
 
 from amaranth.hdl import Fragment
 
-from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status
+from fanfold.codes import Collective, DataType, Direction, Operator, Origin, Port, Status
 from fanfold.config import PRESETS
 from fanfold.registry.enrolment import Enrolment
 from fanfold.registry.states import ContextState
@@ -32,6 +32,7 @@ _BITS = {
     "failing": ("status", 16),
     "cause": ("status", 16),
     "flags": ("flags", 8),
+    "origin": ("origin", 3),
     "state": ("context", 2),
     "enrolment_state": ("enrolment", 3),
 }
@@ -76,6 +77,7 @@ def names() -> dict[str, dict[int, str]]:
         "operator": Operator,
         "type": DataType,
         "status": Status,
+        "origin": Origin,
         "context": ContextState,
     }
     known = {kind: {member.value: member.name for member in enumeration} for kind, enumeration in members.items()}

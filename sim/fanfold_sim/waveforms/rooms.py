@@ -128,9 +128,9 @@ ROOMS = (
         "admission",
         ("engine", "admission"),
         (
-            _stream("o", "first", "last", "bad", "port", "announced", *_under("head", *_HEADER), "data",
+            _stream("o", "first", "last", "bad", "port", "origin", *_under("head", *_HEADER), "data",
                 caption="packets of both ports, merged", ready=False, within=("merge",)),
-            _stream("o", "refusal", "failing", "too_long", "down", "announced", "context",
+            _stream("o", "refusal", "failing", "too_long", "down", "origin", "context",
                 caption="screened: what can be said without the slot", ready=False, within=("screen",)),
             _plain("cause", caption="decided: why it is refused, or OK", within=("decide",)),
             _plain("slots__find", *_under("slots__found", "turn", "begun", "waiting", "present", "missing", "status"),

@@ -37,6 +37,9 @@ def segment(seed, leaders, children, direction=DOWN, collective=Collective.ALLRE
             "status": status,
             "length": bits(16),
         },
+        "writes": 1,
+        "completes": 1,
+        "sole": 0,
     }
 
 

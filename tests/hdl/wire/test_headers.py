@@ -9,6 +9,7 @@ from amaranth.sim import Simulator
 from fanfold.wire import (
     COLLECTIVE,
     ETHERNET,
+    FAULT,
     FLAGS,
     HEADER_BYTES,
     IPV4,
@@ -23,13 +24,13 @@ from fanfold.wire import (
 )
 from fanfold_sim.bench import refuses
 
-LAYOUTS = {each.name: each for each in (ETHERNET, VLAN, IPV4, UDP, COLLECTIVE, RECORD, TOTAL)}
+LAYOUTS = {each.name: each for each in (ETHERNET, VLAN, IPV4, UDP, COLLECTIVE, RECORD, TOTAL, FAULT)}
 
 
 def test_sizes_are_those_of_the_standards():
     assert [layout.bytes for layout in (ETHERNET, VLAN, IPV4, UDP, COLLECTIVE)] == [14, 4, 20, 8, 22]
     assert HEADER_BYTES == 64
-    assert (RECORD.bytes, TOTAL.bytes) == (38, 4)
+    assert (RECORD.bytes, TOTAL.bytes, FAULT.bytes) == (44, 4, 24)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +65,9 @@ def test_records_are_little_endian_but_for_addresses():
     raw = RECORD.pack(
         ranks=0x04030201, node=0x08070605, leaders=0x0A09, children=0x0C0B, window=0x0E0D, parent_index=0x100F,
         flags=0x11, parent_tags=0x12, parent_mac=0x131415161718, parent_ip=0x191A1B1C, parent_port=0x1E1D,
-        parent_outer=0x1F202122, parent_inner=0x23242526,
+        parent_outer=0x1F202122, parent_inner=0x23242526, parent_total=0x2827, abort_ticks=0x2C2B2A29,
     )  # fmt: skip
-    assert raw == bytes(range(1, 39))
+    assert raw == bytes(range(1, 45))
 
 
 def test_flag_bits():
