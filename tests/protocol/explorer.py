@@ -1,12 +1,13 @@
 """Visits every reachable state of a few parts that send each other packets, breadth first.
 
 The network between two parts is the set of all packets that were ever sent there: each may come at any later moment, in
-any order, any number of times, or never. So loss, duplication and reordering have no bound. A part's step depends on its own
-state and on one packet alone, so each is worked out once; a state of the whole is a number made of its parts'.
+any order, any number of times, or never. So loss, duplication and reordering have no bound. A part's step depends on its
+own state and on one packet alone, so each is worked out once; a state of the whole is the numbers of its parts' states.
 """
 
 import time
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -45,21 +46,19 @@ class Result(NamedTuple):
 class Explorer:
     """The whole: ``parts`` have start(), local(state), done(state), wrong(state).
 
-    ``swap``, if given, exchanges two equal parts: it maps a whole state to the other one that means the same, and only
-    one of each two is visited. ``watch`` says of a whole state what is wrong with it, or None.
+    ``watch`` says of a whole state what is wrong with it, or None.
     """
 
-    def __init__(self, parts: list, links: list[Link], *, swap: Callable | None = None, watch: Callable | None = None):
-        self.parts, self.links, self._swap, self._watch = parts, links, swap, watch
+    def __init__(self, parts: list, links: list[Link], *, watch: Callable | None = None):
+        self.parts, self.links, self._watch = parts, links, watch
         self._numbers: list[dict] = [{} for _ in parts]
         self.states: list[list] = [[] for _ in parts]
         self._local: list[dict] = [{} for _ in parts]
         self._sent: list[list] = [[] for _ in links]
         self._packets: list[dict] = [{} for _ in links]
         self._received: list[dict] = [{} for _ in links]
-        self._swapped: dict = {}
 
-    # --------------------------------------------------------------------------------------------------- parts by number
+    # -------------------------------------------------------------------------------------------------- parts by number
 
     def number(self, part: int, state) -> int:
         numbers = self._numbers[part]
@@ -102,7 +101,7 @@ class Explorer:
             known = self._received[index][key] = self._steps(link.receiver, state, steps)
         return known
 
-    # ------------------------------------------------------------------------------------------------------------ search
+    # ----------------------------------------------------------------------------------------------------------- search
 
     def successors(self, whole: tuple[int, ...]):
         """All steps from a state: (part, number after, kind, what, wrong)."""
@@ -135,8 +134,6 @@ class Explorer:
             for part, (number, kind, what, wrong) in self.successors(whole):
                 steps += 1
                 after = (*whole[:part], number, *whole[part + 1 :])
-                if self._swap is not None:
-                    after = self._least(after)
                 found = index.get(after)
                 if found is None:
                     found = index[after] = len(order)
@@ -155,21 +152,18 @@ class Explorer:
                 progress(at, len(order), time.monotonic() - begun)
         return result(True)
 
-    def _least(self, whole: tuple[int, ...]) -> tuple[int, ...]:
-        return min(whole, self._swap(self, whole))
-
     def _trace(self, order: list, cause: list, at: int) -> tuple[str, ...]:
-        """What the steps to ``order[at]`` are; equal parts may have changed names on the way."""
+        """What the steps to ``order[at]`` are."""
         path = [order[at]]
         while at:
             at = cause[at]
             path.append(order[at])
         path.reverse()
         found = []
-        for whole, after in zip(path, path[1:], strict=False):
+        for whole, after in pairwise(path):
             for part, (number, _kind, what, _wrong) in self.successors(whole):
                 reached = (*whole[:part], number, *whole[part + 1 :])
-                if after in (reached, self._least(reached) if self._swap else reached):
+                if reached == after:
                     found.append(what)
                     break
         return tuple(found)

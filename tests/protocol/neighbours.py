@@ -12,8 +12,11 @@ __all__ = ["Child", "ChildState", "Parent", "ParentState"]
 
 
 class ChildState(NamedTuple):
-    """By slot: turn; repeats made (None: not waiting), whether it failed, what is stored to be sent. ``leaving``: (tag, repeat,
-    failed) of what has not left. ``up``: all that was ever sent. ``ends`` by segment, when they are kept."""
+    """By slot: turn; repeats made (None: not waiting), whether it failed, what is stored to be sent.
+
+    ``leaving``: (tag, repeat, failed) of what has not left. ``up``: all that was ever sent. ``ends`` by segment, when
+    they are kept.
+    """
 
     turn: tuple[int, ...]
     waiting: tuple[int | None, ...]
@@ -118,7 +121,10 @@ class Child:
 
 
 class ParentState(NamedTuple):
-    """By slot: turn; whether the child is in ("": not, else OK or FAILED), last status. ``down``: all that was ever sent."""
+    """By slot: turn; whether the child is in ("": not, else OK or FAILED), last status.
+
+    ``down``: all that was ever sent.
+    """
 
     turn: tuple[int, ...]
     inside: tuple[str, ...]

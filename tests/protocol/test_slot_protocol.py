@@ -3,8 +3,8 @@
 Checked in each: a contribution enters its segment once and no other; a segment succeeds only with exactly one of each
 contributor; whoever takes a result takes that segment's; a result that can still be asked for is not overwritten; at
 most a window of results is under way at a port. From each: a way on which all segments end for everybody, with
-the network and without it. Not checked here: what timers would rule out (any may run out at any moment), registration, and the end
-of a communicator.
+the network and without it. Not modelled: time (a timer may run out at any moment), registration, and the end of a
+communicator.
 """
 
 import pytest
