@@ -1,8 +1,8 @@
 """Visits every reachable state of a few parts that send each other packets, breadth first.
 
-The network between two parts is the set of all packets that were ever sent there: each may come at any later moment, in
-any order, any number of times, or never. So loss, duplication and reordering have no bound. A part's step depends on its
-own state and on one packet alone, so each is worked out once; a state of the whole is the numbers of its parts' states.
+The network between two parts is the set of all packets that were ever sent there: each may come at any later moment,
+in any order, any number of times, or never. So loss, duplication and reordering have no bound. A part's step depends on
+its own state and on one packet alone, so each is worked out once; a state of the whole is the numbers of its parts'.
 """
 
 import time

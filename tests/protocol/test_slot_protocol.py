@@ -35,6 +35,7 @@ QUICK = {
 }
 LONG = {
     "root, three segments": (root, Size(stalls=NONE_STALL)),
+    "root, a slot three times, the network stalls": (root, Size(segments=5, slots=1, stalls=NET_STALLS)),
     "root, everything stalls": (root, Size(leaders=1, children=1, stalls=ALL_STALL)),
     "middle, everything stalls": (middle, Size(leaders=1, children=1, slots=1, stalls=ALL_STALL)),
 }
