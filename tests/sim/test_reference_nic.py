@@ -9,7 +9,7 @@ import pytest
 
 from fanfold.codes import Collective, DataType, Operator, Port, Status
 from fanfold.config import PRESETS, Config
-from fanfold.wire import HEADER_BYTES
+from fanfold.wire import HEADER_BYTES, RECORD
 from fanfold_sim.frames import Address, parse
 from fanfold_sim.leader import Leader
 from fanfold_sim.nic import make_nic
@@ -222,7 +222,7 @@ def test_what_goes_up_and_down_a_tree_has_the_addresses_of_the_registrations():
     assert packet.tags == Tree.WAY_UP and packet.source == 2 and packet.receiver == Tree.ROOT_NIC
     assert (packet.sender.mac, packet.sender.ip) == (Tree.CHILD_NIC.mac, Tree.CHILD_NIC.ip)
     assert (packet.opt_code, packet.data_type) == (Operator.SUM, DataType.UINT32)
-    assert packet.payload[:4] == struct.pack("<I", 6) and len(packet.payload) == 38
+    assert packet.payload[:4] == struct.pack("<I", 6) and len(packet.payload) == RECORD.bytes
     tree.up(partial)
     _, [to_child] = tree.split(give_all(tree.root, tree.root_leaders, here))
     answer = parse(to_child.frame, TINY.udp_port)
