@@ -162,7 +162,8 @@ def test_registration_payloads():
     assert read_record(child).parent == parent and read_record(child).parent_index == 5
     at = RECORD.offset("parent_ip")
     assert child[at : at + 4] == bytes([10, 0, 0, 254])
-    assert child[-8:] == bytes.fromhex("88a8000181000002")
+    at = RECORD.offset("parent_outer")
+    assert child[at : at + 8] == bytes.fromhex("88a8000181000002")
     assert total(0x0102) == b"\x02\x01\0\0" and read_total(total(192)) == 192
     with pytest.raises(ValueError, match="3 VLAN tags to the parent"):
         record(ranks=1, leaders=1, window=1, parent=dataclasses.replace(NIC, tags=((0x8100, 1),) * 3))
