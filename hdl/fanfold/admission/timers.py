@@ -199,15 +199,14 @@ class Timers(wiring.Component):
                 ]
                 with m.If(kind == Kind.WAITING):
                     m.d.sync += [bitmap.eq(0), origin.eq(Mux(repeating & ~spent, Origin.REPEATED, Origin.GIVEN_UP))]
-                with m.If(step == 4):
+                with m.If(over | ((step == 4) & ~due)):
+                    m.d.comb += moves.eq(1)
+                    m.next = "SWEEP"
+                with m.Elif(step == 4):
                     m.d.sync += step.eq(0)
-                    with m.If(over | ~due):
-                        m.d.comb += moves.eq(1)
-                        m.next = "SWEEP"
-                    with m.Elif(kind == Kind.WAITING):
+                    m.next = "FIND"
+                    with m.If(kind == Kind.WAITING):
                         m.next = "OFFER"
-                    with m.Else():
-                        m.next = "FIND"
             with m.State("FIND"):
                 m.d.comb += makes.eq(1)
                 # who is in goes out at one end, who is missing comes in at the other
@@ -219,12 +218,11 @@ class Timers(wiring.Component):
                 ]
                 with m.If(nobody & absent.any()):
                     m.d.sync += [first.eq(Cat(lowest, step)), nobody.eq(0)]
-                with m.If(step == self._chunks - 1):
-                    with m.If(over):
-                        m.d.comb += moves.eq(1)
-                        m.next = "SWEEP"
-                    with m.Else():
-                        m.next = "OFFER"
+                with m.If(over):
+                    m.d.comb += moves.eq(1)
+                    m.next = "SWEEP"
+                with m.Elif(step == self._chunks - 1):
+                    m.next = "OFFER"
             with m.State("OFFER"):
                 m.d.comb += [makes.eq(1), self.o.valid.eq(1)]
                 m.d.sync += changed.eq(over)
