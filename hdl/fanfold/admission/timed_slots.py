@@ -48,9 +48,7 @@ def times_layout() -> data.StructLayout:
 
 
 def _record_layout(config: Config) -> data.StructLayout:
-    return data.StructLayout(
-        {"turn": 32, "missing": range(config.contributors + 1), "present": config.contributors}
-    )
+    return data.StructLayout({"turn": 32, "missing": range(config.contributors + 1), "present": config.contributors})
 
 
 def _context_layout(config: Config) -> data.StructLayout:
@@ -166,7 +164,7 @@ class TimedSlots(wiring.Component):
             m.d.sync += [place.eq(commit.slot), kind.eq(Kind.IDLE)]
             with m.If(record.waiting & (self.repeating | hopes)):
                 m.d.sync += kind.eq(Kind.WAITING)
-            with m.Elif(record.begun & ~record.waiting & hopes):
+            with m.Elif(record.begun & hopes):
                 m.d.sync += kind.eq(Kind.FOLDING)
             with m.If(recent_valid & (recent_context == context)):
                 m.d.sync += live.eq(recent.any())
@@ -209,15 +207,18 @@ class TimedSlots(wiring.Component):
 
         # the looks
         looked = Signal(range(config.window))
-        ports = [kinds.read_port(), times.read_port(), records.read_port(), contexts.read_port()]
-        for port, address in zip(ports, (self.slot[window_bits:], self.slot, self.slot, self.slot[window_bits:])):
-            m.d.comb += [port.en.eq(self.look), port.addr.eq(address)]
+        by_context, by_slot = self.slot[window_bits:], self.slot
+        found = []
+        for memory, address in ((kinds, by_context), (times, by_slot), (records, by_slot), (contexts, by_context)):
+            read = memory.read_port()
+            m.d.comb += [read.en.eq(self.look), read.addr.eq(address)]
+            found.append(read.data)
         with m.If(self.look):
             m.d.sync += looked.eq(self.slot)
         m.d.comb += [
-            self.kind.eq(ports[0].data.word_select(looked, 2)),
-            self.times.eq(ports[1].data),
-            self.record.eq(ports[2].data),
-            self.context.eq(ports[3].data),
+            self.kind.eq(found[0].word_select(looked, 2)),
+            self.times.eq(found[1]),
+            self.record.eq(found[2]),
+            self.context.eq(found[3]),
         ]
         return m

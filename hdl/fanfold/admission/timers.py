@@ -33,8 +33,8 @@ class Timers(wiring.Component):
     whoever gets them may have to put them off. An interval is over when ``now`` has gone up so often since its start.
 
     ``header`` of a packet: ``comm_id`` is the context, ``coll_tag`` the turn, ``source`` how many are missing,
-    ``length`` that of the fault record behind it (0 with REPEATED); the rest is 0. A commit that came, or a context that
-    ended, before the cycle before a packet is first offered is known to it.
+    ``length`` that of the fault record behind it (0 with REPEATED); the rest is 0. What was committed or forgotten two
+    cycles before a packet is first offered, or earlier, is known to it.
 
     ``timed``: a clock is needed. Without it, and without a commit or a context that comes or goes, no register changes;
     it is a register, and follows what is timed by a cycle. ``busy`` has a bit for the context whose packet is being

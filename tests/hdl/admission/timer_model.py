@@ -208,7 +208,9 @@ class TimerModel:
                 continue
             slot.waited += not offers
             allowed = self.latency + slot.excused
-            assert slot.waited <= allowed, f"slot {number} is due for {slot.waited} cycles, {allowed} are allowed: {slot}"
+            assert slot.waited <= allowed, (
+                f"slot {number} is due for {slot.waited} cycles, {allowed} are allowed: {slot}"
+            )
 
     def timed_for(self) -> int:
         """The cycles for which a slot waits for time by now; 0: none does."""
