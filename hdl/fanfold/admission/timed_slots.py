@@ -155,17 +155,17 @@ class TimedSlots(wiring.Component):
         recent = Signal(2 * config.window, reset_less=True)
         moved = Signal()
         place = Signal(range(config.fold_slots))
-        kind = Signal(Kind)
+        becomes = Signal(Kind)
         live = Signal()  # the row means something
         context = commit.slot[window_bits:]
         hopes = patient.bit_select(context, 1)
         m.d.sync += moved.eq(committed)
         with m.If(committed):
-            m.d.sync += [place.eq(commit.slot), kind.eq(Kind.IDLE)]
+            m.d.sync += [place.eq(commit.slot), becomes.eq(Kind.IDLE)]
             with m.If(record.waiting & (self.repeating | hopes)):
-                m.d.sync += kind.eq(Kind.WAITING)
+                m.d.sync += becomes.eq(Kind.WAITING)
             with m.Elif(record.begun & hopes):
-                m.d.sync += kind.eq(Kind.FOLDING)
+                m.d.sync += becomes.eq(Kind.FOLDING)
             with m.If(recent_valid & (recent_context == context)):
                 m.d.sync += live.eq(recent.any())
             with m.Else():
@@ -182,10 +182,10 @@ class TimedSlots(wiring.Component):
             m.d.comb += before.eq(known.data)
         for slot in range(config.window):
             bits = slice(2 * slot, 2 * slot + 2)
-            m.d.comb += after[bits].eq(Mux(index == slot, Value.cast(kind), before[bits]))
+            m.d.comb += after[bits].eq(Mux(index == slot, Value.cast(becomes), before[bits]))
         write_kinds, write_times = kinds.write_port(), times.write_port()
         m.d.comb += [
-            starts.eq(moved & (kind != Kind.IDLE) & (before.word_select(index, 2) != Value.cast(kind))),
+            starts.eq(moved & (becomes != Kind.IDLE) & (before.word_select(index, 2) != Value.cast(becomes))),
             write_kinds.en.eq(moved),
             write_kinds.addr.eq(place[window_bits:]),
             write_kinds.data.eq(after),

@@ -103,7 +103,8 @@ class Timers(wiring.Component):
         sweeps = Signal()
         moves = Signal()
         runs = Signal()
-        m.d.sync += self.timed.eq(slots.active.any() | ~sweeps)
+        stops = Signal()
+        m.d.sync += self.timed.eq(slots.active.any() | ~sweeps | stops)
         m.d.comb += [slots.slot.eq(Cat(index, context)), runs.eq(self.timed | ~sweeps)]
         with m.If(moves):
             m.d.sync += index.eq(index + 1)
@@ -171,10 +172,13 @@ class Timers(wiring.Component):
         with m.FSM(name="timers") as fsm:
             m.d.comb += sweeps.eq(fsm.ongoing("SWEEP"))
             with m.State("SWEEP"):
-                m.d.comb += [slots.look.eq(self.timed), moves.eq(self.timed)]
+                m.d.comb += [
+                    slots.look.eq(self.timed),
+                    stops.eq(self.timed & visited[2] & due),
+                    moves.eq(self.timed & ~stops),
+                ]
                 m.d.sync += [step.eq(0), changed.eq(0)]
-                with m.If(self.timed & visited[2] & due):
-                    m.d.comb += moves.eq(0)
+                with m.If(stops):
                     m.d.sync += [
                         Cat(index, context).eq(place[2]),
                         ahead.eq(place[2][window_bits:] + 1),

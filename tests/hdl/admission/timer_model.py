@@ -45,8 +45,9 @@ class Slot:
     start: int = 0
     attempts: int = 0
     record: Record = Record()
-    #: cycles for which it is timed, and those for which it is due and nobody else's packet is in the way, and how many may be excused
+    #: cycles for which it is timed
     age: int = 0
+    #: cycles for which it is due and nobody else's packet is offered, and how many are excused
     waited: int = 0
     excused: int = 0
 
@@ -122,8 +123,8 @@ class TimerModel:
         return Packet(origin, self.context_of(number), record.turn, record.missing, fault)
 
     def cycle(self, now: int, event: Event, offered: Packet | None, taken: Packet | None) -> None:
-        """One cycle: what came in, and the packet that is offered, with the payload of the beat that is; in the cycle in
-        which its last beat goes, the whole of it is ``taken``."""
+        """One cycle: what came in, and the packet that is offered, with the payload of this beat; in the cycle in which
+        its last beat goes, the whole of it is ``taken``."""
         last = self.past[-1]
         starts = self._apply(self.past.pop(0), now)
         self.past.append(event)
