@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth import *
-from prover import Proof, Refuted
+from prover import Proof, Refuted, Unproven
 
 from fanfold.admission.timed_slots import Kind
 from fanfold.admission.timers import Timers
@@ -92,7 +92,9 @@ def _memory_agrees(proof, followed):
     proof.lemma(came == followed.came, "a commit of the slot has come")
     moved = second & (inside("slots.place")[:1] == index)
     proof.lemma(moved == followed.hit, "a commit of the slot is one")
-    proof.lemma(~moved | ~followed.open | (inside("slots.becomes") == followed.new.as_value()), "it makes the same of it")
+    proof.lemma(
+        ~moved | ~followed.open | (inside("slots.becomes") == followed.new.as_value()), "it makes the same of it"
+    )
     proof.lemma(~third | (row == recent), "what was written last is in the row")
     proof.lemma(~second | third | ~followed.open | (inside("slots.live") == active), "a row means something if active")
     known = Mux(third, recent, Mux(active, row, 0))
@@ -153,6 +155,75 @@ def timers_hold(proof):
         proof.cover(offers & here & (Value.cast(output.p.origin) == origin), f"{name} is offered")
 
 
+def timers_stand_still(proof):
+    """What is not timed moves nothing: five cycles after the last commit or context, no register and no row changes."""
+    m, timers, inside = proof.m, proof.dut, proof.inside
+    comes = timers.commit.valid | timers.describe.valid | timers.forget.any()
+    came = _history(m, comes, 5, "came")
+    timing = Value.cast(timers.timing)
+    proof.assume(timing == proof.earlier(timing, 1, "timing"), "the host changes nothing")
+    proof.assume(~ResetSignal(), "no reset")
+    still = ~timers.timed & ~comes & ~came.any()
+    was_still = _history(m, still, 1, "still")
+    for path, register in proof.registers():
+        same = register == proof.earlier(register, 1, f"before_{path.replace('.', '_')}")
+        proof.require(~was_still | same, f"{path} stands still")
+    writes = [inside(f"slots.{name}") for name in ("committed", "telling", "moved", "recent_valid", "starts")]
+    proof.require(~still | ~Cat(*writes, inside("look"), timers.o.valid, timers.busy).any(), "nothing is written")
+    proof.lemma(timers.timed | (inside("sweeps") & (inside("step") == 0) & ~inside("changed")), "the sweep rests")
+    active, recent = inside("slots.active"), inside("slots.recent_valid")
+    proof.lemma(timers.timed | came[1:].any() | (active == 0), "nothing is active")
+    proof.lemma(came[0] | ~(inside("slots.committed") | inside("slots.telling")), "nothing has come")
+    proof.lemma(came[1] | ~inside("slots.moved"), "nothing moves")
+    proof.lemma(came[2] | ~recent, "nothing is written back")
+    proof.cover(was_still & _history(m, timers.timed, 8, "timed")[7], "it stands still after something was timed")
+
+
 def test_packets_are_of_timed_slots(tmp_path):
     timers_hold(proof := Proof(Timers(CONFIG)))
-    proof.check(tmp_path, depth=8, induction=3, cover=24)
+    proof.check(tmp_path, depth=8, induction=3, cover=22)
+
+
+def test_stands_still(tmp_path):
+    timers_stand_still(proof := Proof(Timers(CONFIG)))
+    proof.check(tmp_path, depth=8, induction=3, cover=16)
+
+
+SLOTS, OWN = "fanfold.admission.timed_slots", None
+#: faults with which the proofs must fail, in a run from reset or by induction: most packets come too late for a search
+#: of all such runs. The
+#: properties, the module, what stands in the source, what is planted, what it breaks
+FAULTS = {
+    "a commit under a packet is overlooked": (
+        *(timers_hold, OWN, "over.eq(changed | slots.touched |", "over.eq(changed |"),
+        "a commit of the slot at hand is noticed|a packet is of a slot that stayed as it was",
+    ),
+    "a context that ended is overlooked": (
+        *(timers_hold, OWN, "slots.touched | ~slots.active.bit_select(context, 1)", "slots.touched"),
+        "a packet is of a slot that is timed",
+    ),
+    "what was written last is read as it was": (
+        *(timers_hold, SLOTS, "before.eq(recent)", "before.eq(known.data)"),
+        "the slot's kind is known",
+    ),
+    "a packet of one beat more": (
+        *(timers_hold, OWN, "(beat == beats - 1)", "(beat == beats)"),
+        "a packet ends in time|beats are counted",
+    ),
+    "elapsed time is counted for nobody": (
+        *(timers_stand_still, OWN, "m.If(runs)", "m.If(1)"),
+        "elapsed stands still",
+    ),
+    "the clock stops while a packet is begun": (
+        *(timers_stand_still, OWN, "~sweeps | stops)", "~sweeps)"),
+        "the sweep rests|stands still",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_fault(fault, tmp_path):
+    properties, module, right, wrong, breaks = FAULTS[fault]
+    properties(proof := Proof(planted(Timers, right, wrong, module)(CONFIG)))
+    with pytest.raises((Refuted, Unproven), match=breaks):
+        proof.check(tmp_path, depth=8, induction=3)
