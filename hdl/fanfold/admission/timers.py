@@ -1,8 +1,7 @@
 """Who is late: contributors of a segment, or the parent. A timer's packet tells it to the fold like any other packet.
 
-A sweep looks at one slot after another, a cycle each, and passes over contexts of which nothing is timed. When it finds
-one that seems to be due it stops, looks again, makes a packet and goes on behind that slot. Nothing here is in the way
-of a contribution; what a packet says may be over when admission gets it, which compares turn and missing.
+Where the sweep stops, the slot is looked up again, a packet is made of what is so, and the sweep goes on. Nothing here
+is in the way of a contribution; what a packet says may be over when admission gets it, which compares turn and missing.
 """
 
 from amaranth import *
@@ -14,14 +13,13 @@ from ..config import Config
 from ..control.timing import timing_layout
 from ..registry.ports import commit_layout
 from ..wire import FAULT, tagged_layout
+from .sweep import Sweep
 from .timed_slots import Kind, TimedSlots, patience_layout
 
 __all__ = ["Timers", "patience_layout"]
 
 #: contributors that are looked at in one cycle for who is missing
 _AT_ONCE = 8
-#: two patiences are no more than this, so that they are over before time has gone round
-_LONGEST = 0xFFFF0000
 
 
 class Timers(wiring.Component):
@@ -95,53 +93,26 @@ class Timers(wiring.Component):
             slots.forget.eq(self.forget),
         ]
 
-        # where the sweep is: `found` says that a slot of `context` was timed when it came there
-        context = Signal(range(config.contexts))
-        index = Signal(range(config.window))
-        ahead = Signal(range(config.contexts))
-        found = Signal()
+        m.submodules.sweep = sweep = Sweep(config)
         sweeps = Signal()
-        moves = Signal()
-        runs = Signal()
-        stops = Signal()
-        m.d.sync += self.timed.eq(slots.active.any() | ~sweeps | stops)
-        m.d.comb += [slots.slot.eq(Cat(index, context)), runs.eq(self.timed | ~sweeps)]
-        with m.If(moves):
-            m.d.sync += index.eq(index + 1)
-            with m.If(~found | index.all()):
-                m.d.sync += [
-                    index.eq(0),
-                    context.eq(ahead),
-                    found.eq(slots.active.bit_select(ahead, 1)),
-                    ahead.eq(ahead + 1),
-                ]
-
-        # is the slot due? what was looked up, then how long it waits and may wait, then the comparison
-        visited = [Signal(name=f"visited_{rank}") for rank in range(3)]
-        place = [Signal(range(config.fold_slots), name=f"place_{rank}") for rank in range(3)]
-        kind = Signal(Kind)
-        elapsed = Signal(32)
-        interval = Signal(32)
-        spent = Signal()
-        patience = slots.context.patience
-        due = Signal()
-        back = Signal(32)  # if a slot has waited so long it is due with the next tick
-        with m.If(runs):
-            m.d.sync += [
-                Cat(visited).eq(Cat(sweeps & found, visited)),
-                Cat(place).eq(Cat(slots.slot, place)),
-                kind.eq(slots.kind),
-                elapsed.eq(self.now - slots.times.start),
-                spent.eq(slots.times.attempts >= self.timing.retry_limit),
-                due.eq((kind != Kind.IDLE) & (interval != 0) & (elapsed >= interval)),
-                back.eq(interval - 1),
-            ]
-            with m.If(slots.kind == Kind.FOLDING):
-                m.d.sync += interval.eq(patience)
-            with m.Elif(repeating):
-                m.d.sync += interval.eq(self.timing.retry_ticks)
-            with m.Else():
-                m.d.sync += interval.eq(Mux(patience[31], _LONGEST, patience << 1))
+        makes = Signal()
+        context = Signal(range(config.contexts))
+        kind, repeated = sweep.kind, Signal()
+        m.d.sync += self.timed.eq(slots.active.any() | ~sweeps | sweep.stops)
+        m.d.comb += [
+            slots.slot.eq(sweep.slot),
+            context.eq(sweep.slot[window_bits:]),
+            sweep.timing.eq(self.timing),
+            sweep.repeating.eq(repeating),
+            sweep.now.eq(self.now),
+            sweep.active.eq(slots.active),
+            sweep.timed.eq(self.timed),
+            sweep.sweeps.eq(sweeps),
+            sweep.found_kind.eq(slots.kind),
+            sweep.found_times.eq(slots.times),
+            sweep.found_patience.eq(slots.context.patience),
+            self.busy.eq(makes << context),
+        ]
 
         # the packet; what it says is over if the slot's record was written since it was looked up
         origin = Signal(Origin)
@@ -155,10 +126,9 @@ class Timers(wiring.Component):
         beat = Signal(range(max(2, self._beats)))
         changed = Signal()
         over = Signal()
-        makes = Signal()
         m.d.comb += [
             over.eq(changed | slots.touched | ~slots.active.bit_select(context, 1)),
-            self.busy.eq(makes << context),
+            repeated.eq(origin == Origin.REPEATED),
         ]
         absent = Signal(_AT_ONCE)
         lowest = Signal(range(_AT_ONCE))
@@ -172,21 +142,12 @@ class Timers(wiring.Component):
         with m.FSM(name="timers") as fsm:
             m.d.comb += sweeps.eq(fsm.ongoing("SWEEP"))
             with m.State("SWEEP"):
-                m.d.comb += [
-                    slots.look.eq(self.timed),
-                    stops.eq(self.timed & visited[2] & due),
-                    moves.eq(self.timed & ~stops),
-                ]
+                m.d.comb += slots.look.eq(self.timed)
                 m.d.sync += [step.eq(0), changed.eq(0)]
-                with m.If(stops):
-                    m.d.sync += [
-                        Cat(index, context).eq(place[2]),
-                        ahead.eq(place[2][window_bits:] + 1),
-                        found.eq(1),
-                    ]
+                with m.If(sweep.stops):
                     m.next = "CHECK"
             with m.State("CHECK"):
-                # commits are noticed from the first cycle on, and have reached the memories by the second but for those
+                # a commit is noticed from the first cycle on; the second cycle's look sees those before
                 m.d.comb += slots.look.eq(step == 1)
                 m.d.sync += [
                     changed.eq(over),
@@ -202,9 +163,12 @@ class Timers(wiring.Component):
                     origin.eq(Origin.OVERDUE),
                 ]
                 with m.If(kind == Kind.WAITING):
-                    m.d.sync += [bitmap.eq(0), origin.eq(Mux(repeating & ~spent, Origin.REPEATED, Origin.GIVEN_UP))]
-                with m.If(over | ((step == 4) & ~due)):
-                    m.d.comb += moves.eq(1)
+                    m.d.sync += [
+                        bitmap.eq(0),
+                        origin.eq(Mux(repeating & ~sweep.spent, Origin.REPEATED, Origin.GIVEN_UP)),
+                    ]
+                with m.If(over | ((step == 4) & ~sweep.due)):
+                    m.d.comb += sweep.passes.eq(1)
                     m.next = "SWEEP"
                 with m.Elif(step == 4):
                     m.d.sync += step.eq(0)
@@ -223,7 +187,7 @@ class Timers(wiring.Component):
                 with m.If(nobody & absent.any()):
                     m.d.sync += [first.eq(Cat(lowest, step)), nobody.eq(0)]
                 with m.If(over):
-                    m.d.comb += moves.eq(1)
+                    m.d.comb += sweep.passes.eq(1)
                     m.next = "SWEEP"
                 with m.Elif(step == self._chunks - 1):
                     m.next = "OFFER"
@@ -235,16 +199,15 @@ class Timers(wiring.Component):
                     with m.If(self.o.p.last):
                         m.next = "NOTE"
             with m.State("NOTE"):
-                repeated = origin == Origin.REPEATED
                 m.d.comb += [
                     makes.eq(1),
                     slots.note.valid.eq(~over),
-                    slots.note.p.start.eq(self.now - Mux(repeated, 0, back)),
+                    slots.note.p.start.eq(self.now - Mux(repeated, 0, sweep.back)),
                     slots.note.p.attempts.eq(slots.times.attempts + repeated),
                 ]
                 m.d.sync += changed.eq(over)
                 with m.If(over | slots.note.ready):
-                    m.d.comb += moves.eq(1)
+                    m.d.comb += sweep.passes.eq(1)
                     m.next = "SWEEP"
         return m
 
