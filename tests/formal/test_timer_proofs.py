@@ -183,7 +183,7 @@ def timers_stand_still(proof):
 
 def test_packets_are_of_timed_slots(tmp_path):
     timers_hold(proof := Proof(Timers(CONFIG)))
-    proof.check(tmp_path, depth=8, induction=3, cover=22)
+    proof.check(tmp_path, depth=8, induction=3, cover=21)
 
 
 def test_stands_still(tmp_path):

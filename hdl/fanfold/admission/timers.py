@@ -97,7 +97,7 @@ class Timers(wiring.Component):
         sweeps = Signal()
         makes = Signal()
         context = Signal(range(config.contexts))
-        kind, repeated = sweep.kind, Signal()
+        kind = sweep.kind
         m.d.sync += self.timed.eq(slots.active.any() | ~sweeps | sweep.stops)
         m.d.comb += [
             slots.slot.eq(sweep.slot),
@@ -126,6 +126,7 @@ class Timers(wiring.Component):
         beat = Signal(range(max(2, self._beats)))
         changed = Signal()
         over = Signal()
+        repeated = Signal()
         m.d.comb += [
             over.eq(changed | slots.touched | ~slots.active.bit_select(context, 1)),
             repeated.eq(origin == Origin.REPEATED),
@@ -137,7 +138,7 @@ class Timers(wiring.Component):
             with m.If(absent[bit]):
                 m.d.comb += lowest.eq(bit)
         nobody = Signal()  # was missing so far
-        self._describe(m, origin, context, turn, missing, node, first, bitmap, beat)
+        self._offer(m, origin, context, turn, missing, node, first, bitmap, beat)
 
         with m.FSM(name="timers") as fsm:
             m.d.comb += sweeps.eq(fsm.ongoing("SWEEP"))
@@ -211,7 +212,7 @@ class Timers(wiring.Component):
                     m.next = "SWEEP"
         return m
 
-    def _describe(self, m, origin, context, turn, missing, node, first, bitmap, beat):
+    def _offer(self, m, origin, context, turn, missing, node, first, bitmap, beat):
         """The beat that is offered: registers, and which of them."""
         fault = Signal(FAULT.struct())
         beats = self._beats
