@@ -58,16 +58,15 @@ def _context_layout(config: Config) -> data.StructLayout:
 class TimedSlots(wiring.Component):
     """Keeps the kind, the times and the record of every slot that is timed.
 
-    A slot's time starts ``latency`` cycles after the commit that makes it fold, or wait. With ``look``, the row of
-    ``slot`` is there in the next cycle and stands until the next ``look``: ``kind``, ``times``, ``record`` and its
-    ``context``. A row that a commit changes between ``latency`` cycles before the look and the look is as it was, or
-    partly; ``touched`` says in the cycle after any commit that it is one of ``slot``.
+    A slot's time starts ``latency`` cycles after the commit that makes it fold, or wait; commits that leave it at that
+    change its record, not its time. With ``look``, the row of ``slot`` is there in the next cycle and stands until the
+    next ``look``: ``kind``, ``times``, ``record`` and its ``context``. It has in it what was committed three cycles
+    before or earlier, perhaps parts of what came since; ``touched`` says that a commit of ``slot`` came in the last
+    cycle. ``note`` writes the times of ``slot``; it waits for a cycle in which no slot's time starts.
 
-    ``note`` writes the times of ``slot``; it waits for a cycle in which no slot's time starts.
-
-    ``describe`` opens a context and ``forget`` (a bit a context) ends it; both end what was timed of it. Commits of
-    contexts that are not open are none, and no commit may come in the four cycles from ``describe`` on. ``active`` has
-    a bit for each context of which a slot is timed.
+    ``describe`` opens a context and ``forget`` (a bit a context) ends it; both end what was timed of it. Commits of a
+    context that is not open are none, and from three cycles before to four after its ``describe`` no commit may come.
+    ``active`` has a bit for each context of which a slot is timed.
 
     Latency: 2 to a row, 4 to ``active``. Throughput: 1. Ready path: ``note`` from memory. On error: none.
     """
