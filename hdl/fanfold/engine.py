@@ -8,6 +8,7 @@ from .admission.admission import Admission
 from .codes import Port
 from .config import Config
 from .control.events import events_layout
+from .control.timing import timing_layout
 from .delivery.delivery import Delivery
 from .egress.egress import Egress
 from .fold.spine import Spine
@@ -38,6 +39,7 @@ class Engine(wiring.Component):
                 "release": In(stream.Signature(range(config.contexts))),
                 "open_contexts": Out(config.contexts),
                 "local_mac": In(48),
+                "timing": In(timing_layout()),
                 "events": Out(events_layout()),
             }
         )

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from fanfold.config import Config
 from fanfold.control.events import events_layout
+from fanfold.control.timing import timing_layout
 from fanfold.edge import Fanfold
 from fanfold.streams import Skid
 from fanfold.wire import frame_layout
@@ -32,6 +33,7 @@ class PassThroughEngine(wiring.Component):
                 "open_contexts": Out(config.contexts),
                 "release": In(stream.Signature(range(config.contexts))),
                 "local_mac": In(48),
+                "timing": In(timing_layout()),
             }
         )
         self._config = config

@@ -1,7 +1,7 @@
 """The registers: answers the bus, shows the counters and the open contexts, and passes on what a host asks for.
 
-The edge puts an AXI4-Lite port in front of the bus; the engine gives events and open contexts, and takes releases and
-the NIC's MAC address.
+The edge puts an AXI4-Lite port in front of the bus; the engine gives events and open contexts, and takes releases,
+the NIC's MAC address, and what its timers are to do.
 """
 
 from amaranth import *
@@ -13,11 +13,12 @@ from .bus import bus_signature, request_layout, response_layout
 from .counters import Counters
 from .description import WORD_BITS, Register, by_name, counter, describe
 from .events import EVENTS, events_layout
+from .timing import timing_layout
 
 __all__ = ["Registers"]
 
 #: registers that hold what was written
-_KEPT = ("scratch", "local_mac_low", "local_mac_high")
+_KEPT = ("scratch", "local_mac_low", "local_mac_high", *timing_layout().members)
 
 
 class Registers(wiring.Component):
@@ -37,6 +38,7 @@ class Registers(wiring.Component):
                 "open_contexts": In(config.contexts),
                 "release": Out(stream.Signature(range(config.contexts))),
                 "local_mac": Out(48),
+                "timing": Out(timing_layout()),
             }
         )
         self._config = config
@@ -55,6 +57,7 @@ class Registers(wiring.Component):
         registers = by_name(self._config)
         kept = {name: Signal(registers[name].width, name=name) for name in _KEPT}
         m.d.comb += self.local_mac.eq(Cat(kept["local_mac_low"], kept["local_mac_high"]))
+        m.d.comb += [self.timing[name].eq(kept[name]) for name in timing_layout().members]
 
         request = Signal(request_layout())
         response = Signal(response_layout())

@@ -81,6 +81,7 @@ class Fanfold(wiring.Component):
             registers.events.net_cut.eq(buffer.cut),
             registers.open_contexts.eq(engine.open_contexts),
             engine.local_mac.eq(registers.local_mac),
+            engine.timing.eq(registers.timing),
         ]
         return m
 

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from amaranth.hdl import Value
 
 from fanfold.config import PRESETS, Config
 from fanfold.control import EVENTS, Registers, by_name, counter, describe
@@ -100,6 +101,32 @@ def test_the_mac_address_comes_from_two_words_byte_by_byte():
         assert await cycle(ctx, dut.local_mac) == (0x7700_5E22_0044,)
 
     run(dut, host, cycles=200)
+
+
+def test_the_timers_get_what_was_written():
+    dut = Registers(TINY)
+    written = {
+        "abort_ticks": 0x1234_5678,
+        "retry_ticks": 0xABCD,
+        "retry_limit": 3,
+        "linger_ticks": 0x8001,
+        "measure": 1,
+    }
+
+    async def host(ctx):
+        assert await cycle(ctx, Value.cast(dut.timing)) == (0,), "nothing is timed after a reset"
+        for name, value in written.items():
+            assert await write(ctx, dut, name, value)
+            assert await read(ctx, dut, name) == value
+        (timing,) = await cycle(ctx, dut.timing)
+        assert {name: timing[name] for name in written} == written
+        for name in written:
+            assert await write(ctx, dut, name, 0xFFFF_FFFF)
+            width = by_name(TINY)[name].width
+            assert await read(ctx, dut, name) == (1 << width) - 1
+        assert (await cycle(ctx, ~Value.cast(dut.timing)))[0] == 0
+
+    run(dut, host, cycles=500)
 
 
 def test_counts_show_the_last_snapshot_and_no_other_moment():

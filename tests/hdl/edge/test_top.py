@@ -8,7 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from fanfold.config import PRESETS
-from fanfold.control import by_name, events_layout
+from fanfold.control import by_name, events_layout, timing_layout
 from fanfold.edge import Fanfold, axi_layout, axi_lite_signature
 from fanfold.streams import Slice
 from fanfold.wire import frame_layout
@@ -33,6 +33,7 @@ class StandIn(wiring.Component):
                 "open_contexts": Out(TINY.contexts, init=2),
                 "release": In(stream.Signature(range(TINY.contexts))),
                 "local_mac": In(48),
+                "timing": In(timing_layout()),
             }
         )
 
