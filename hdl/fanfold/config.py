@@ -51,6 +51,8 @@ class Config:
     frame_bytes: int = 9216
     #: segments that may wait for the fold at each port: a power of two, 4 to 256
     waiting_segments: int = 32
+    #: whether packets are counted by contributor too, not by context alone: it takes 160 bits for each of them
+    telemetry: bool = True
 
     def __post_init__(self):
         self._one_of("beat_bytes", (8, 16, 32, 64))
@@ -70,6 +72,8 @@ class Config:
         self._between("tick_bits", 4, 20)
         self._between("frame_bytes", 256, 16384)
         self._power_of_two("waiting_segments", 4, 256)
+        self._one_of("telemetry", (False, True))
+        object.__setattr__(self, "telemetry", bool(self.telemetry))
         if self.frame_bytes < self.segment_bytes + MOST_HEADER_BYTES:
             raise ValueError(
                 f"frame_bytes is {self.frame_bytes}: a segment of {self.segment_bytes} bytes and its headers take up "

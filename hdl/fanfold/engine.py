@@ -8,6 +8,7 @@ from .admission.admission import Admission
 from .codes import Port
 from .config import Config
 from .control.events import events_layout
+from .control.reports import report_layout
 from .control.timing import timing_layout
 from .delivery.delivery import Delivery
 from .egress.egress import Egress
@@ -41,6 +42,9 @@ class Engine(wiring.Component):
                 "local_mac": In(48),
                 "timing": In(timing_layout()),
                 "events": Out(events_layout()),
+                "reports": Out(stream.Signature(report_layout(config), always_ready=True)),
+                "opened": Out(stream.Signature(range(config.contexts), always_ready=True)),
+                "now": Out(32),
             }
         )
         self.config = config

@@ -136,6 +136,7 @@ def _parameters(config: Config) -> dict:
         "FRAME_BYTES": config.frame_bytes,
         "WAITING_SEGMENTS": config.waiting_segments,
         "TICK_BITS": config.tick_bits,
+        "TELEMETRY": config.telemetry,
     }
 
 

@@ -1,11 +1,11 @@
-"""The top: the engine and the registers behind flat AXI ports, as a vendor's block editor wants them."""
+"""The top: the engine, the registers and the telemetry behind flat AXI ports, as a vendor's block editor wants them."""
 
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import Config
-from ..control import Registers
+from ..control import Registers, Telemetry
 from ..engine import Engine
 from .axi_lite import AxiLite, axi_lite_signature
 from .axi_stream import FromAxi, ToAxi, axi_layout
@@ -49,6 +49,7 @@ class Fanfold(wiring.Component):
         }
         self._buffer = FrameBuffer(config)
         self._registers = Registers(config)
+        self._telemetry = Telemetry(config)
 
     @property
     def latency(self) -> int:
@@ -61,6 +62,7 @@ class Fanfold(wiring.Component):
         m = Module()
         m.submodules.engine = engine = self._engine
         m.submodules.registers = registers = self._registers
+        m.submodules.telemetry = telemetry = self._telemetry
         m.submodules.net_buffer = buffer = self._buffer
         m.submodules.axil = axil = AxiLite()
         for prefix, adapter in self._adapters.items():
@@ -75,6 +77,9 @@ class Fanfold(wiring.Component):
         self._connect_axil(m, axil)
         wiring.connect(m, axil.bus, registers.bus)
         wiring.connect(m, registers.release, engine.release)
+        wiring.connect(m, registers.telemetry, telemetry.read)
+        wiring.connect(m, engine.reports, telemetry.reports)
+        wiring.connect(m, engine.opened, telemetry.opened)
         m.d.comb += [
             registers.events.eq(engine.events),
             registers.events.net_dropped.eq(buffer.dropped),
@@ -82,6 +87,9 @@ class Fanfold(wiring.Component):
             registers.open_contexts.eq(engine.open_contexts),
             engine.local_mac.eq(registers.local_mac),
             engine.timing.eq(registers.timing),
+            telemetry.open_contexts.eq(engine.open_contexts),
+            telemetry.measure.eq(registers.timing.measure),
+            telemetry.now.eq(engine.now),
         ]
         return m
 
