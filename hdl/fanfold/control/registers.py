@@ -162,7 +162,6 @@ class Registers(wiring.Component):
         shown: dict[str, Value] = {name: telemetry.words[name] for name in telemetry.words.shape().members}
         for name in ("event_cause", "event_place", "event_time"):
             fields = by_name(self._config)[name].fields
-            shown[name] = Cat()
             pieces: list[Value] = []
             for field in fields:  # by rising place
                 pieces.append(Const(0, field.low - len(Cat(pieces))))

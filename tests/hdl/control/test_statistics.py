@@ -153,6 +153,7 @@ def test_without_measure_and_without_open_segments_nothing_moves():
         # one that began before the measuring did is not measured
         ctx.set(dut.measure, 0)
         await driver.step(a_report(config, choices, **(given | opens)))
+        await driver.idle(2)
         ctx.set(dut.measure, 1)
         await driver.idle(3)
         await driver.step(a_report(config, choices, **(given | closes)))
