@@ -55,33 +55,32 @@ class Rows(wiring.Component):
         read, write = memory.read_port(), memory.write_port()
         item = self.i.payload.shape()
 
-        # an item on its way: its row is asked for, has come, is changed, and is in the memory
-        asked, come, changed, kept = (Signal(item, name=name) for name in ("asked", "come", "changed", "kept"))
+        # an item on its way: its row is asked for, has come and is written, and is in the memory
+        asked, come, changed = (Signal(item, name=name) for name in ("asked", "come", "changed"))
         stages = [self.i.valid]
         for name, stage, before in (
             ("asked", asked, self.i.payload),
             ("come", come, asked),
             ("changed", changed, come),
-            ("kept", kept, changed),
         ):
             valid = Signal(name=f"{name}_valid")
             m.d.sync += valid.eq(stages[-1])
             with m.If(stages[-1]):
                 m.d.sync += stage.eq(before)
             stages.append(valid)
-        _, asked_valid, come_valid, changed_valid, kept_valid = stages
+        _, asked_valid, come_valid, changed_valid = stages
 
-        new = Signal(stored)  # the row of the item in ``changed``
-        last = Signal(stored)  # and of that in ``kept``
+        written = Signal(stored)  # the row of the item in ``come``
+        new = Signal(stored)  # and of that in ``changed``
         m.d.comb += [
             read.addr.eq(self.i.payload.row),
             read.en.eq(self.i.valid),
-            write.addr.eq(changed.row),
-            write.data.eq(new),
-            write.en.eq(changed_valid),
+            write.addr.eq(come.row),
+            write.data.eq(written),
+            write.en.eq(come_valid),
         ]
 
-        # what the memory says is too old when one of the three items before was for the same row
+        # what the memory says is too old when one of the two items before was for the same row
         one_before = Signal()  # the row that has come is the one that ``new`` is
         found = Signal(self._row)
         current = Signal()  # the row that was found is of this life
@@ -89,8 +88,6 @@ class Rows(wiring.Component):
             m.d.sync += one_before.eq(come_valid & (come.row == asked.row))
             with m.If(changed_valid & (changed.row == asked.row)):
                 m.d.sync += [found.eq(new.values), current.eq((new.life == asked.life) & ~asked.clear)]
-            with m.Elif(kept_valid & (kept.row == asked.row)):
-                m.d.sync += [found.eq(last.values), current.eq((last.life == asked.life) & ~asked.clear)]
             with m.Else():
                 m.d.sync += [found.eq(read.data.values), current.eq((read.data.life == asked.life) & ~asked.clear)]
         follows = Signal()  # the same row and the same life
@@ -102,12 +99,11 @@ class Rows(wiring.Component):
             m.d.comb += old.eq(Mux(follows, new.values, 0))
         with m.Elif(current):
             m.d.comb += old.eq(found)
+        m.d.comb += written.life.eq(come.life)
+        for name, value in self._update(old, come.change).items():
+            m.d.comb += written.values[name].eq(value)
         with m.If(come_valid):
-            for name, value in self._update(old, come.change).items():
-                m.d.sync += new.values[name].eq(value)
-            m.d.sync += new.life.eq(come.life)
-        with m.If(changed_valid):
-            m.d.sync += last.eq(new)
+            m.d.sync += new.eq(written)
 
         m.d.comb += [self.o.valid.eq(changed_valid & changed.show), self.o.payload.eq(new.values)]
         return m

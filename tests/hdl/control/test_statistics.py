@@ -78,7 +78,7 @@ def started(dut, config, body, **options):
 @pytest.mark.parametrize("config", [TINY, SMALL, replace(SMALL, telemetry=False)], ids=["tiny", "small", "without"])
 @pytest.mark.parametrize("share", [0.3, 1])
 def test_everything_is_counted_once(config, share):
-    """With reports in every cycle, few contexts make the same row come one, two, three and more cycles later."""
+    """With reports in every cycle, few contexts make the same row come one, two and more cycles later."""
     dut = Statistics(config)
     choices = random.Random(f"{config.contexts} {share}")
 
