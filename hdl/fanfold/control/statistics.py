@@ -12,7 +12,7 @@ from ..codes import Origin, Status
 from ..config import Config
 from .arrivals import SPREAD_BITS, Arrivals, gave
 from .reports import report_layout
-from .rows import Rows, summed
+from .rows import LIFE_BITS, Rows, summed
 from .sweep import Sweep
 
 __all__ = ["CAUSES", "Statistics", "choice_layout", "words_layout"]
@@ -141,6 +141,9 @@ class Statistics(wiring.Component):
             with m.If(walking):
                 m.d.sync += [row.context.eq(sweep.swept), row.contributor.eq(sweep.row), row.status.eq(sweep.row)]
 
+        life = Signal(LIFE_BITS)
+        m.d.comb += life.eq(Mux(cleared, 0, sweep.life))  # the number in the memory may be rubbish still
+
         changes = Signal(data.StructLayout(dict.fromkeys([*_CONTEXT, *_CONTRIBUTOR], 1)))
         self._classify(m, report, counted, changes)
         size = Signal(16)
@@ -152,7 +155,7 @@ class Statistics(wiring.Component):
             rows = Rows(depth, data.StructLayout(dict.fromkeys(members, _BITS)), data.StructLayout(change), summed)
             m.submodules[name] = rows
             item = rows.i.payload
-            m.d.comb += [rows.i.valid.eq(touched), item.row.eq(index), item.life.eq(sweep.life)]
+            m.d.comb += [rows.i.valid.eq(touched), item.row.eq(index), item.life.eq(life)]
             m.d.comb += [item.clear.eq(cleared), item.show.eq(shown)]
             for each in members:
                 added = size if each == "bytes" else changes[each]
@@ -170,7 +173,7 @@ class Statistics(wiring.Component):
             index = Cat(row.contributor, row.context)
             members = table("contributors", config.contexts << leaf_bits, _CONTRIBUTOR, index, proven)
             self._show(m, members, {name: f"contributor_{name}" for name in _CONTRIBUTOR})
-        spreads = self._measure(m, report, counted, touched, row, sweep.life, cleared, shown)
+        spreads = self._measure(m, report, counted, touched, row, life, cleared, shown)
 
         with m.If(self.take):
             m.d.sync += self.busy.eq(1)

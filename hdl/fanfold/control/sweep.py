@@ -20,8 +20,8 @@ class Sweep(wiring.Component):
     """Lives of ``contexts`` contexts with up to ``rows`` rows each.
 
     ``life`` is that of the context that was in ``context`` one cycle before; an opening shows two cycles after it.
-    ``wanted``: row ``row`` of the context ``swept`` is to be touched, with ``clear`` it is rubbish; ``taken`` says in
-    the same cycle that this is done. After a reset all rows are cleared.
+    ``wanted``: row ``row`` of the context ``swept`` is to be touched, with ``clear`` it is rubbish and the life 0;
+    ``taken`` says in the same cycle that this is done. After a reset all rows are cleared.
 
     Latency: 1 from ``context`` to ``life``. Throughput: 1. Ready path: none. Order: contexts in turn. On error: none;
     a context must not open twice in three cycles.
