@@ -56,6 +56,11 @@ FAULTS = {
         *("reversed(range(1, self._count))", "sorted(range(1, 3), key=lambda step: -((index + step) % 3))"),
         "is let in after at most 2 packets of others",
     ),
+    "an arbiter that lets the last of those that go first go first": (
+        *(PacketArbiter, (BEAT, 3), arbiter_holds),
+        *("for index in reversed(range(self._count)):", "for index in range(self._count):"),
+        "goes first after at most one packet of others",
+    ),
     "a packet queue that offers a beat before its packet is whole": (
         *(PacketQueue, (BEAT, 4), packet_queue_holds),
         *("read.en.eq((tail != whole)", "read.en.eq((tail != head)"),

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..codes import Status
+from ..codes import Port, Status
 from ..config import Config
 from ..control.events import refused
 from ..registry.ports import screen_signature, slots_signature
@@ -13,6 +13,7 @@ from .decide import Decide
 from .merge import Merge
 from .plan import Plan
 from .screen import Screen
+from .waiting import WaitingRoom
 
 __all__ = ["Admission"]
 
@@ -22,9 +23,12 @@ _COUNTED = ["contributions", "failed_segments", "folded", "results"]
 class Admission(wiring.Component):
     """Packets of both ports in; those accepted go to the fold, with a segment for each that will leave it.
 
-    Latency: ``latency`` from a payload beat to its fold beat. Throughput: 1. Ready path: combinational through the
-    merge; the fold is always ready. Order: kept within each port. On error: what is refused changes nothing and is
-    counted by cause.
+    A packet waits until it is whole, then for its turn; at the host port the next one waits until there is room, at the
+    network port it is then dropped whole and counted (``net_overrun``).
+
+    Latency: ``latency`` from a packet's last payload beat to its first fold beat. Throughput: 1. Ready path: registered
+    for payload; the fold is always ready. Order: kept within each port. On error: what is refused changes nothing and
+    is counted by cause.
     """
 
     def __init__(self, config: Config):
@@ -46,13 +50,13 @@ class Admission(wiring.Component):
                 "undelivered": Out(config.contexts),
                 "o": Out(stream.Signature(fold_layout(config), always_ready=True)),
                 "segments": Out(stream.Signature(segment_layout(config), always_ready=True)),
-                "events": Out(data.StructLayout(dict.fromkeys(names + _COUNTED, 1))),
+                "events": Out(data.StructLayout(dict.fromkeys([*names, *_COUNTED, "net_overrun"], 1))),
             }
         )
         self._config = config
 
-    #: cycles from a payload beat taken to its fold beat
-    latency = 1 + Screen.latency + Decide.latency + Plan.latency
+    #: cycles from a packet's last payload beat taken to its first fold beat
+    latency = WaitingRoom.latency + 1 + Screen.latency + Decide.latency + Plan.latency
 
     def elaborate(self, platform):
         m = Module()
@@ -60,8 +64,16 @@ class Admission(wiring.Component):
         m.submodules.screen = screen = Screen(self._config)
         m.submodules.decide = decide = Decide(self._config)
         m.submodules.plan = plan = Plan(self._config)
-        for name in ("host_head", "host_payload", "net_head", "net_payload", "announcements"):
-            connect(m, flipped(getattr(self, name)), getattr(merge, name))
+        for port in Port:
+            name = port.name.lower()
+            m.submodules[f"{name}_waiting"] = room = WaitingRoom(self._config, lossy=port is Port.NET)
+            for part in ("head", "payload"):
+                connect(m, flipped(getattr(self, f"{name}_{part}")), getattr(room, f"i_{part}"))
+                connect(m, getattr(room, f"o_{part}"), getattr(merge, f"{name}_{part}"))
+            m.d.comb += [merge.pressed[port.value].eq(room.pressed), merge.coming[port.value].eq(room.coming)]
+            if port is Port.NET:
+                m.d.comb += self.events.net_overrun.eq(room.dropped)
+        connect(m, flipped(self.announcements), merge.announcements)
         connect(m, merge.registrations, flipped(self.registrations))
         connect(m, merge.o, screen.i)
         connect(m, screen.screen, flipped(self.screen))

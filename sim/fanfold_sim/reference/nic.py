@@ -80,6 +80,7 @@ class ReferenceNic:
         self._event_count = 0
         self._input_free = {Port.HOST: 0, Port.NET: 0}
         self._accepted: list[tuple[Port, int, int]] = []
+        self._whole = {Port.HOST: 0, Port.NET: 0}
         self._copies_free = {Port.HOST: 0, Port.NET: 0}
         self._departures: dict[Port, deque[Departure]] = {Port.HOST: deque(), Port.NET: deque()}
         self._spine = _Server(self._schedule, self._admit, 3)
@@ -186,11 +187,13 @@ class ReferenceNic:
         late = wanted > width * self._beats(len(frame))
         check = latencies.checksum if packet.udp_checksum else 0
         last_in = max(door, last + late + latencies.edge_in + latencies.payload + check)
+        # nothing overtakes: a packet's beats come after those of the one before, and go on once all of them are here
+        self._whole[port] = max(last_in, self._whole[port] + self._beats(len(packet.payload)))
         room = self._registry if packet.collective is Collective.REGISTER else self._spine
-        self._schedule(door, _ARRIVES, room.push, port.value, (port, packet, last_in))
+        self._schedule(self._whole[port] + latencies.waiting, _ARRIVES, room.push, port.value, (port, packet))
 
-    def _admit(self, item: tuple[Port, Packet, int] | list[Outgoing], cycle: int) -> int:
-        """Admission: beats pass, the last one as soon as it is here; then a packet is decided upon."""
+    def _admit(self, item: tuple[Port, Packet] | list[Outgoing], cycle: int) -> int:
+        """Admission: a whole packet's beats pass, then it is decided upon."""
         if isinstance(item, list):  # the NIC's own, from the registry
             last = cycle + self._beats(len(item[0].payload)) - 1
             self._schedule(
@@ -200,8 +203,8 @@ class ReferenceNic:
                 item,
             )
             return last + 1
-        port, packet, last_in = item
-        last = max(cycle + self._beats(len(packet.payload)) - 1, last_in)
+        port, packet = item
+        last = cycle + min(self._beats(len(packet.payload)), self.config.segment_beats) - 1
         self._schedule(last + self.latencies.decide, _ARRIVES, self._decide, port, packet)
         return last + 1
 
@@ -211,10 +214,10 @@ class ReferenceNic:
         if outgoing:
             self._schedule(cycle + self._fold_latency + self.latencies.delivery, _ARRIVES, self._deliver, outgoing)
 
-    def _collect(self, item: tuple[Port, Packet, int], cycle: int) -> int:
+    def _collect(self, item: tuple[Port, Packet], cycle: int) -> int:
         """Registry: takes a registration's beats and decides; it is free again when it has said what comes of it."""
-        port, packet, last_in = item
-        last = max(cycle + self._beats(len(packet.payload)) - 1, last_in)
+        port, packet = item
+        last = cycle + min(self._beats(len(packet.payload)), self.config.segment_beats) - 1
         decided = last + self.latencies.enrol
         self._schedule(decided, _ARRIVES, self._enrol, port, packet)
         return decided - 1  # the next one is collected while this one is applied

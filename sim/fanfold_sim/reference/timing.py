@@ -22,7 +22,9 @@ class Latencies:
     #: from the last payload beat to ingress's door; more if its UDP checksum is to be verified
     payload: int
     checksum: int
-    #: from admission's door to the decision, and from the decision to the fold
+    #: in the room where a packet waits until it is whole: from its last beat to its first beat out
+    waiting: int
+    #: from there to the decision, and from the decision to the fold
     decide: int
     plan: int
     #: through one level of the fold's tree
@@ -50,6 +52,7 @@ class Latencies:
             ingress=10,
             payload=10,
             checksum=3,
+            waiting=2,
             decide=5,
             plan=3,
             fold_level=3 + _lane(config),
