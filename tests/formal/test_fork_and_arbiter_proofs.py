@@ -67,7 +67,8 @@ def arbiter_holds(proof):
 
     waits, between = Signal(), Signal()
     m.d.comb += between.eq(Mux(dut.o.valid, moves & dut.o.p.last, ~begun))
-    m.d.sync += waits.eq((Cat(port.valid for port in dut.i) & ~Cat(*taken)).any() & between & ~dut.coming.any())
+    told = dut.coming.any() | dut.first.any()
+    m.d.sync += waits.eq((Cat(port.valid for port in dut.i) & ~Cat(*taken)).any() & between & ~told)
     proof.require(~waits | dut.o.valid, "a packet that waits goes out in the next cycle")
     proof.cover(waits & (dut.source == 0), "a packet goes out at once after another one")
 

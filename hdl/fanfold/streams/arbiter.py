@@ -19,8 +19,8 @@ class PacketArbiter(wiring.Component):
 
     ``coming`` may be high for an input that will offer a packet's beat in the next cycle: the choice is then in time,
     and its latency is 0. It is a hint: whatever it says, nothing is lost but cycles. Inputs that are ``first`` do not
-    wait for the others' turns; the lowest of them goes before all. ``source`` is the input that the offered beat comes
-    from.
+    wait for the others' turns, and the lowest of them goes before all; where it has no packet behind its last one, a
+    cycle is lost. ``source`` is the input that the offered beat comes from.
     """
 
     def __init__(self, shape, count: int):
