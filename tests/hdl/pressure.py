@@ -167,6 +167,29 @@ class Pressure:
         )
         self.send(self.port(member), build(wrong), member.address.queue)
 
+    def flood(self, cycles: int, gap: tuple[int, int]) -> dict[Port, int]:
+        """Whole segments that are refused for their sequence number, back to back at both ports but for regular frames
+        ``gap`` cycles apart; how many of them were sent."""
+        begun = self.nic.cycle
+        due = dict.fromkeys(Port, begun)
+        sent = dict.fromkeys(Port, 0)
+        members = {port: [each for each in self.groups[0] if self.port(each) is port] for port in Port}
+        while self.nic.cycle < begun + cycles:
+            for port in Port:
+                while self._free[port] < self.nic.cycle + 2 * _STEP:
+                    if due[port] <= self._free[port]:
+                        self.regular(port)
+                        due[port] += self._choices.randrange(*gap)
+                    else:
+                        member = self._choices.choice(members[port])
+                        good = member.packet(payload=bytes(self.config.segment_bytes))
+                        early = replace(good, coll_tag=(good.coll_tag + 3 * self.config.window) % (1 << 32))
+                        self.send(port, build(early), member.address.queue)
+                        sent[port] += 1
+            self.run(_STEP)
+        self.settle()
+        return sent
+
     def everything(self, cycles: int, gap: tuple[int, int], collectives: bool, stalled: bool = False) -> None:
         """Regular frames ``gap`` cycles apart at both ports for a while, with or without collectives in between.
 
