@@ -12,8 +12,8 @@ from fanfold_sim.toolchain import has_compiler
 pytestmark = pytest.mark.skipif(not has_compiler(), reason="Verilated models need a C++ compiler")
 
 CONFIGURATIONS = {"8": LONG_WINDOWS, "64": WIDE}
-#: the same, with room for all that children may have unanswered
-ROOMY = {"8": replace(LONG_WINDOWS, waiting_segments=128), "64": WIDE}
+#: the same, with room for all that children may have unanswered, and for what is refused among it
+ROOMY = {"8": replace(LONG_WINDOWS, waiting_segments=256), "64": WIDE}
 #: cycles beside a packet's beats: the turn of the arbiter, and a beat that is not the output's last
 FIXED = 2
 PARENT = Address(0x020000000F00, 0x0A000F00, 7000)

@@ -55,9 +55,7 @@ def packet(number, beats, bad=False):
     head = {"header": {"comm_id": number, "collective": Collective.ALLREDUCE.value}, "local_ip": ~number & 0xFFFFFFFF}
     datas = random.Random(number)
     last = beats - 1
-    return head, [
-        {"data": datas.getrandbits(60), "last": at == last, "bad": bad and at == last} for at in range(beats)
-    ]
+    return head, [{"data": datas.getrandbits(60), "last": at == last, "bad": bad and at == last} for at in range(beats)]
 
 
 def kept(config, number, beats, bad=False):
