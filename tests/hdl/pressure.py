@@ -219,7 +219,7 @@ class Pressure:
 
     def settle(self) -> None:
         """Runs until nothing moves any more."""
-        for _ in range(200):
+        for _ in range(600):
             self.run(200)
             if self.nic.quiet:
                 return

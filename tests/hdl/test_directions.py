@@ -61,8 +61,8 @@ def test_a_stuck_port_stops_its_own_direction_alone(stuck, free):
 
 
 def play(config, stops, begun):
-    """What leaves at both ports, beat for beat with its cycle, while the port ``stops`` has ``begun`` a tagged frame that
-    it never ends, or is idle.
+    """What leaves at both ports, beat for beat with its cycle, while the port ``stops`` has ``begun`` a tagged frame
+    that it never ends, or is idle.
 
     The other port goes on: segments of a communicator of a leader and a child, whose leader has given its part before,
     and of one of a leader alone; among them more refused packets than wait anywhere, and regular frames.

@@ -91,8 +91,9 @@ def test_more_than_the_fold_takes(config):
     members = [member for group in pressure.groups for member in group]
     answered = pressure.answered
     for _ in range(4):
-        pressure.contribute(members)
-        pressure.settle()
+        for member in members:
+            pressure.contribute([member])
+            pressure.settle()
     assert pressure.answered == answered + 4 * len(members)
     assert pressure.nic.counters()["net_overrun"] == overrun
 

@@ -23,7 +23,7 @@ class WaitingRoom(wiring.Component):
     only be refused or fail its segment, keeps as many beats as a segment has, and the mark of its last one.
 
     With ``lossy`` every beat is taken, and a packet that finds no room at its first beat is dropped whole; ``dropped``
-    is then high for a cycle, but for damaged ones, which were counted as such. Without it the first beat waits for room.
+    is then high for a cycle, but for damaged ones, which were counted as such. Without it a first beat waits for room.
     ``pressed`` says that more than half is in use, ``coming`` that a beat will be offered in the next cycle.
 
     Latency: ``latency`` from a packet's last beat in to its first beat out. Throughput: 1. Ready path: registered for

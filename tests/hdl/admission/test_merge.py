@@ -1,5 +1,7 @@
 """Whose turn it is where both ports' packets and the NIC's own meet."""
 
+from itertools import pairwise
+
 import pytest
 from amaranth import *
 
@@ -71,7 +73,7 @@ def test_both_ports_and_the_nic_take_turns():
     if left[0] == OWN:
         own, ports = ports, own
     assert set(own) == {OWN}
-    assert all(one != other for one, other in zip(ports, ports[1:], strict=False)), ports
+    assert all(one != other for one, other in pairwise(ports)), ports
 
 
 @pytest.mark.parametrize("pressed, first, last", [(1, "host", "net"), (2, "net", "host"), (3, "host", "net")])

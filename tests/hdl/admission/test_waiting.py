@@ -126,8 +126,8 @@ def test_latency_and_rate(config):
         packets = [(number, beats) for number in range(3 * config.waiting_segments)]
         dut = Bench(config, lossy=False)
 
-        async def sink(ctx, dut=dut, count=len(packets)):
-            for _ in range(count):
+        async def sink(ctx, dut=dut, packets=packets):
+            for _ in packets:
                 await receive_packet(ctx, dut.o)
 
         monitors = run(dut, *sources(dut, packets), sink, cycles=5000)
@@ -201,7 +201,7 @@ def test_pressed_is_more_than_half(config):
 
 
 def test_an_overflow_drops_whole_packets_and_counts_them(config):
-    """A sink that takes nothing: as many as there is room for stay; later ones go, whole, and a damaged one uncounted."""
+    """A sink that takes nothing: as many as there is room for stay; later ones go whole, damaged ones uncounted."""
     room, longest = config.waiting_segments, config.segment_beats
     packets = [(number, 1 + number % longest) for number in range(room)]
     packets += [(100, 1), (101, longest), (102, 3 * longest), (103, 2, True), (104, 1, True), (105, 2)]
