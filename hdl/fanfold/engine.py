@@ -120,7 +120,7 @@ class Engine(wiring.Component):
             net_ingress.local_mac.eq(self.local_mac),
         ]
 
-        # every event by its name; a name that two rooms report is either's
+        # every event by its name; a name that two rooms report is either's, one that no room reports never happens
         reported = {name: [] for name in events_layout().members}
         rooms = [("", registry.events), ("", admission.events)]
         rooms += [("host_", host_ingress.events), ("net_", net_ingress.events)]
@@ -129,5 +129,5 @@ class Engine(wiring.Component):
             for name, _ in events.shape():
                 reported[prefix + name].append(events[name])
         for name, signals in reported.items():
-            m.d.comb += self.events[name].eq(Cat(*signals).any())
+            m.d.comb += self.events[name].eq(Cat(*signals).any() if signals else 0)
         return m

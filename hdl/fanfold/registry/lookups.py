@@ -41,7 +41,7 @@ class Lookups(wiring.Component):
     """The tables behind the registry's questions: one copy for each room that asks, so that none waits for another.
 
     Latency: as in ``ports``. Throughput: 1 on every port. Ready path: always ready. Order: kept. On error: an answer
-    for a context that is not open says so, the rest of it means nothing.
+    for a context that is neither open nor lingers says so, the rest of it means nothing.
     """
 
     def __init__(self, config: Config):
@@ -49,6 +49,7 @@ class Lookups(wiring.Component):
         super().__init__(
             {
                 "open_contexts": In(config.contexts),
+                "lingering_contexts": In(config.contexts),
                 "describe": In(stream.Signature(context_layout(config), always_ready=True)),
                 "enrol": In(stream.Signature(member_layout(config), always_ready=True)),
                 "host_lookup": In(lookup),
@@ -101,20 +102,27 @@ class Lookups(wiring.Component):
             members.write.p.data.eq(member.address),
         ]
 
-        self._look_up(m, self.host_lookup, names.read[0], local_addresses.read[0])
-        self._look_up(m, self.net_lookup, names.read[1], local_addresses.read[1])
+        found = Signal(config.contexts)  # contexts whose packets concern this NIC
+        self._look_up(m, self.host_lookup, names.read[0], local_addresses.read[0], found)
+        self._look_up(m, self.net_lookup, names.read[1], local_addresses.read[1], found)
         self._direct(m, self.host_directory, members.read[0], parents.read[0], local_addresses.read[2])
         self._direct(m, self.net_directory, members.read[1], parents.read[1], local_addresses.read[3])
 
         question, answer = self.screen.question, self.screen.answer
+        m.d.comb += found.eq(self.open_contexts | self.lingering_contexts)
         is_open = Signal()
-        m.d.sync += is_open.eq(self.open_contexts.bit_select(question.context, 1))
+        lingers = Signal()
+        m.d.sync += [
+            is_open.eq(self.open_contexts.bit_select(question.context, 1)),
+            lingers.eq(self.lingering_contexts.bit_select(question.context, 1)),
+        ]
         m.d.comb += [
             names.read[2].address.eq(question.context),
             geometry.read[0].address.eq(question.context),
             parents.read[2].address.eq(question.context),
             members.read[2].address.eq(self._member(question.context, question.index)),
             answer.open.eq(is_open),
+            answer.lingering.eq(lingers),
             answer.names.eq(names.read[2].data),
             answer.geometry.eq(geometry.read[0].data),
             answer.parent.eq(parents.read[2].data),
@@ -127,7 +135,7 @@ class Lookups(wiring.Component):
     def _member(self, context, index):
         return Cat(Value.cast(index)[: self._config.levels], context)
 
-    def _look_up(self, m, port, names, local):
+    def _look_up(self, m, port, names, local, found):
         """One rank to read names and address, one to compare them."""
         index = port.request.p.names.comm_id[: (self._config.contexts - 1).bit_length()]
         asked = Signal(lookup_layout(), reset_less=True)
@@ -137,7 +145,7 @@ class Lookups(wiring.Component):
         m.d.sync += [
             asked.eq(port.request.payload),
             asked_valid.eq(port.request.valid),
-            is_open.eq(self.open_contexts.bit_select(index, 1)),
+            is_open.eq(found.bit_select(index, 1)),
             port.response.p.open.eq(is_open & (Value.cast(names.data) == Value.cast(asked.names))),
             port.response.p.here.eq(Value.cast(local.data) == Cat(asked.local_mac, asked.local_ip)),
             port.response.valid.eq(asked_valid),

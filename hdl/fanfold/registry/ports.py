@@ -54,8 +54,8 @@ def lookup_layout() -> data.StructLayout:
 
 
 def lookup_signature() -> wiring.Signature:
-    """Is there an open context with this communicator and key, and is it at this address? As seen by the room that asks
-    (an ingress).
+    """Is there a context, open or lingering, with this communicator and key, and is it at this address? As seen by the
+    room that asks (an ingress).
 
     ``here`` says whether the address is the NIC's in the context that is ``open``, and means nothing without one; they
     are apart because each is the end of a long comparison. Neither stream can stall: the answer comes exactly
@@ -94,13 +94,15 @@ def directory_signature(config: Config) -> wiring.Signature:
 def screen_signature(config: Config) -> wiring.Signature:
     """What is known of a context and one of its contributors? As seen by the room that asks (admission).
 
-    ``answer`` belongs to the ``question`` of ``SCREEN_LATENCY`` cycles before. ``member`` is where contributor
-    ``index`` registered, ``parent`` where the parent NIC is; both mean nothing while ``open`` is 0.
+    ``answer`` belongs to the ``question`` of ``SCREEN_LATENCY`` cycles before. A ``lingering`` context was
+    deregistered: its children may still ask for the last results. ``member`` is where contributor ``index`` registered,
+    ``parent`` where the parent NIC is; both mean nothing while ``open`` and ``lingering`` are 0.
     """
     question = data.StructLayout({"context": range(config.contexts), "index": range(config.contributors)})
     answer = data.StructLayout(
         {
             "open": 1,
+            "lingering": 1,
             "names": key_layout(),
             "geometry": geometry_layout(config),
             "member": address_layout(config),

@@ -7,8 +7,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ..codes import Status
 from ..config import Config
 from ..control.events import refused
+from ..control.timing import timing_layout
 from ..streams import Queue
 from ..wire import copy_layout, tagged_layout
+from .deadlines import Deadlines
 from .enrolment import Enrolment
 from .lookups import Lookups
 from .ports import directory_signature, lookup_signature, screen_signature, slots_signature
@@ -19,6 +21,7 @@ __all__ = ["Registry"]
 
 #: registrations that may wait for their turn, in beats of up to the record's length
 _WAITING_BEATS = 16
+_COUNTED = ("opened", "closed", "answered", "unanswered", "aborted", "repeats", "given_up")
 #: answers to refused registrations that may wait for an egress, per port
 _WAITING_ANSWERS = 4
 
@@ -28,6 +31,10 @@ class Registry(wiring.Component):
 
     ``registrations`` come in, and what comes of them goes out as ``announcements`` (through the fold) and
     ``refusals``. The other rooms ask through the ports of ``registry.ports``.
+
+    ``freed`` has a bit for each context, high in the cycle in which it becomes free, or is taken over while it lingers;
+    ``undelivered`` is to have one for each of which something is on its way, from 8 cycles after it was announced.
+    While ``timed`` is high, ``now`` must count ticks.
 
     Latency: as in ``registry.ports``. Throughput: 1 question a cycle on every port; registrations take some cycles
     each. Ready path: registered. Order: kept. On error: a refused registration changes nothing and is counted.
@@ -53,8 +60,12 @@ class Registry(wiring.Component):
                 "net_closed": In(closed),
                 "release": In(stream.Signature(range(config.contexts))),
                 "open_contexts": Out(config.contexts),
+                "freed": Out(config.contexts),
                 "undelivered": In(config.contexts),
-                "events": Out(data.StructLayout(dict.fromkeys([*names, "opened", "closed", "unanswered"], 1))),
+                "now": In(32),
+                "timing": In(timing_layout()),
+                "timed": Out(1),
+                "events": Out(data.StructLayout(dict.fromkeys([*names, *_COUNTED], 1))),
             }
         )
         self._config = config
@@ -65,6 +76,7 @@ class Registry(wiring.Component):
         m.submodules.registrations = waiting = Queue(tagged_layout(config), _WAITING_BEATS)
         m.submodules.enrolment = enrolment = Enrolment(config)
         m.submodules.states = states = ContextStates(config)
+        m.submodules.deadlines = deadlines = Deadlines(config)
         m.submodules.lookups = lookups = Lookups(config)
         m.submodules.slots = slots = SlotTable(config)
         m.submodules.host_answers = host_answers = Queue(copy_layout(config), _WAITING_ANSWERS)
@@ -81,7 +93,12 @@ class Registry(wiring.Component):
         connect(m, enrolment.enrol, lookups.enrol)
         connect(m, enrolment.member, lookups.member)
         connect(m, enrolment.prepare, slots.prepare)
-        connect(m, enrolment.change, states.change)
+        m.d.comb += [
+            states.change.valid.eq(enrolment.change.valid),
+            states.change.payload.eq(enrolment.change.payload),
+            deadlines.change.valid.eq(enrolment.change.valid),
+            deadlines.change.payload.eq(enrolment.change.payload),
+        ]
         connect(m, flipped(self.slots), slots.slots)
         for name in ("host_lookup", "net_lookup", "host_directory", "net_directory", "screen"):
             connect(m, flipped(getattr(self, name)), getattr(lookups, name))
@@ -90,13 +107,27 @@ class Registry(wiring.Component):
         m.d.comb += [
             states.context.eq(enrolment.context),
             enrolment.state.eq(states.state),
+            states.busy.eq(enrolment.busy),
+            states.linger.eq(self.timing.linger_ticks != 0),
             enrolment.undelivered.eq(self.undelivered),
+            enrolment.due.eq(deadlines.due),
+            enrolment.what.eq(deadlines.what),
+            enrolment.due_context.eq(deadlines.context),
+            deadlines.take.eq(enrolment.take),
+            deadlines.now.eq(self.now),
+            deadlines.timing.eq(self.timing),
+            deadlines.freed.eq(states.freed),
+            deadlines.lingers.eq(states.lingers),
+            self.timed.eq(deadlines.timed),
+            self.freed.eq(states.freed),
             lookups.open_contexts.eq(states.open_contexts),
+            lookups.lingering_contexts.eq(states.lingering_contexts),
             self.open_contexts.eq(states.open_contexts),
             self.events.opened.eq(states.opened),
             self.events.closed.eq(states.closed),
-            self.events.unanswered.eq(enrolment.unanswered),
         ]
+        for name, _ in enrolment.events.shape():
+            m.d.comb += self.events[name].eq(enrolment.events[name])
         for status in Status:
             if status is not Status.OK:
                 m.d.comb += self.events[refused(status)].eq(enrolment.refused[status.name])

@@ -11,6 +11,7 @@ from amaranth.hdl import Fragment
 
 from fanfold.codes import Collective, DataType, Direction, Operator, Origin, Port, Status
 from fanfold.config import PRESETS
+from fanfold.registry.deadlines import Due
 from fanfold.registry.enrolment import Enrolment
 from fanfold.registry.states import ContextState
 from fanfold.wire import VERSION
@@ -33,8 +34,9 @@ _BITS = {
     "cause": ("status", 16),
     "flags": ("flags", 8),
     "origin": ("origin", 3),
-    "state": ("context", 2),
+    "state": ("context", 3),
     "enrolment_state": ("enrolment", 3),
+    "what": ("due", 2),
 }
 
 
@@ -79,6 +81,7 @@ def names() -> dict[str, dict[int, str]]:
         "status": Status,
         "origin": Origin,
         "context": ContextState,
+        "due": Due,
     }
     known = {kind: {member.value: member.name for member in enumeration} for kind, enumeration in members.items()}
     known["flags"] = {flags_byte(*bits): text for bits, text in _flags()}

@@ -156,7 +156,10 @@ ROOMS = (
             _stream("host_refusals", "segment.header.source", "segment.header.status", caption="refused, host port"),
             _stream("net_refusals", "segment.header.source", "segment.header.status", caption="refused, net port"),
             _stream("release", "", caption="a context freed through the registers"),
-            _plain("events.opened", "events.closed", "events.unanswered", caption="counted"),
+            _plain("deadlines_state", "due", "what", "context", "take", caption="what is due", within=("deadlines",)),
+            _plain("timed", caption="the clock must run"),
+            _plain("events.opened", "events.closed", "events.answered", "events.unanswered", "events.aborted",
+                "events.repeats", "events.given_up", caption="counted"),
         ),
     ),
     Room(
