@@ -15,6 +15,7 @@ from .deadlines import Due
 from .entries import down_causes, entry_layout, is_down, is_for_another_nic, is_root, up_causes
 from .lookups import context_layout, member_layout
 from .outcomes import announcing_layout, fill_announcement, fill_refusal
+from .places import Places
 from .ports import commit_layout
 from .states import ContextState, change_layout
 from .table import Table
@@ -33,7 +34,7 @@ class Enrolment(wiring.Component):
     is ``due`` (a context and ``what``, see ``deadlines``) and says so with ``take``. While it is ``busy`` nothing else
     may move a context on.
 
-    Latency: the packet's beats + 3 to an announcement of one that completes nothing new, + window more for one that
+    Latency: the packet's beats + 7 to an announcement of one that completes nothing new, + window more for one that
     opens a context. Throughput: one packet in that time. Ready path: registered (a state). Order: kept. On error: a
     damaged packet changes nothing; a refused one changes nothing, is counted (``refused``, a bit a status) and, where
     the protocol says so, answered; when the queue for answers is full the answer is dropped (``unanswered``). Who is
@@ -59,6 +60,7 @@ class Enrolment(wiring.Component):
                 "prepare": Out(stream.Signature(commit_layout(config))),
                 "context": Out(range(config.contexts)),
                 "state": In(ContextState),
+                "free_contexts": In(config.contexts),
                 #: contexts of which results of their last life are still to be delivered
                 "undelivered": In(config.contexts),
                 "change": Out(stream.Signature(change_layout(config), always_ready=True)),
@@ -100,6 +102,18 @@ class Enrolment(wiring.Component):
             entries.read[0].address.eq(context),
         ]
 
+        m.submodules.places = places = Places(config)
+        wanted = Mux(packet.port == Port.HOST, record.leaders + record.children, record.parent_total)
+        wants = Signal.like(places.total)
+        m.d.sync += wants.eq(Mux((wanted == 0) | (wanted > config.leaves), config.leaves, wanted))
+        m.d.comb += [
+            places.context.eq(context),
+            places.total.eq(wants),
+            places.lingers.eq(self.state == ContextState.LINGERING),
+            places.free.eq(self.free_contexts),
+            places.undelivered.eq(self.undelivered),
+        ]
+
         leftover = self.undelivered.bit_select(context, 1)
         cause = Signal(Status)
         checked = Signal(Status)
@@ -112,13 +126,14 @@ class Enrolment(wiring.Component):
             waiting = self.state == ContextState.WAITING
             _first(m, cause, down_causes(known, waiting, is_open, entry, packet))
         with m.Else():
-            _first(m, cause, up_causes(config, known, leftover, entry, packet, record, same))
+            _first(m, cause, up_causes(config, known, leftover, places.room, entry, packet, record, same))
 
         # the entry as it will be: with this contributor in it, or with the parent's answer
         joined = Signal(entry_layout(config))
         leader = packet.port == Port.HOST
         describing = leader & ~(known & entry.described)
         member_bit = Signal(config.contributors)
+        promised = Mux(leader, 0, record.parent_total)
         m.d.comb += [
             member_bit.eq(1 << header.source[: (config.contributors - 1).bit_length()]),
             joined.eq(entry),
@@ -135,6 +150,7 @@ class Enrolment(wiring.Component):
                 joined.local_ip.eq(packet.head.local_ip),
                 joined.described.eq(leader | (known & entry.described)),
                 Value.cast(joined.record).eq(Mux(describing, Value.cast(record), Value.cast(entry.record))),
+                joined.promised.eq(Mux(known & (entry.promised != 0), entry.promised, promised)),
                 joined.enrolled.eq(member_bit | Mux(known, entry.enrolled, 0)),
                 joined.count.eq(1 + Mux(known, entry.count, 0)),
                 joined.ranks.eq(record.ranks + Mux(known, entry.ranks, 0)),
@@ -161,8 +177,8 @@ class Enrolment(wiring.Component):
             self.describe.p.parent.inner.eq(joined.record.parent_inner),
             self.describe.p.local_mac.eq(joined.local_mac),
             self.describe.p.local_ip.eq(joined.local_ip),
-            self.enrol.p.context.eq(context),
-            self.enrol.p.index.eq(header.source),
+            self.describe.p.geometry.base.eq(places.base),
+            self.enrol.p.place.eq(places.base | header.source[: config.levels]),
             self.enrol.p.address.eq(remote),
             entries.write.p.address.eq(context),
             entries.write.p.data.eq(joined),
@@ -210,6 +226,7 @@ class Enrolment(wiring.Component):
         inside = Signal()  # a packet, some of whose beats are in
         again = Signal()  # an enrolled contributor of an open context has not heard of that
         settling = Signal(range(_SETTLING + 1))
+        m.d.comb += places.hold.eq(settling != 0)
         with m.If(settling != 0):
             m.d.sync += settling.eq(settling - 1)
 
@@ -233,8 +250,10 @@ class Enrolment(wiring.Component):
                     with m.If(self.i.p.last & ~self.i.p.bad):
                         m.next = "READ"
             # the tables' answers come in the next cycle
-            with m.State("READ"), m.If(settling == 0):
-                m.next = "CHECK"
+            with m.State("READ"):
+                m.d.comb += places.asks.eq(1)
+                with m.If(places.settled):
+                    m.next = "CHECK"
             with m.State("CHECK"):
                 m.d.sync += [
                     checked.eq(cause),
@@ -295,6 +314,7 @@ class Enrolment(wiring.Component):
                     m.d.comb += [
                         entries.write.valid.eq(1),
                         self.describe.valid.eq(1),
+                        places.take.eq(~known),
                         self.enrol.valid.eq(1),
                         self.change.valid.eq(~known),
                         self.change.p.state.eq(ContextState.ENROLLING),

@@ -36,7 +36,8 @@ def key_layout() -> data.StructLayout:
 
 
 def geometry_layout(config: Config) -> data.StructLayout:
-    """A context's place in the tree of NICs, as its leaders described it."""
+    """A context's place in the tree of NICs, as its leaders described it, and where its block of places begins (the
+    place of contributor i is ``base`` + i)."""
     return data.StructLayout(
         {
             "leaders": range(config.contributors + 1),
@@ -44,6 +45,7 @@ def geometry_layout(config: Config) -> data.StructLayout:
             "root": 1,
             "parent_index": 16,
             "node": 32,
+            "base": range(config.pool_places),
         }
     )
 

@@ -110,6 +110,7 @@ class Registry(wiring.Component):
             states.busy.eq(enrolment.busy),
             states.linger.eq(self.timing.linger_ticks != 0),
             enrolment.undelivered.eq(self.undelivered),
+            enrolment.free_contexts.eq(states.free_contexts),
             enrolment.due.eq(deadlines.due),
             enrolment.what.eq(deadlines.what),
             enrolment.due_context.eq(deadlines.context),
