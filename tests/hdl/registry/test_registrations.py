@@ -134,3 +134,30 @@ def test_every_size_of_a_node_opens(contributors):
     bench.run(scenario)
     assert bench.announced == [total(2 * contributors), total(2 * contributors, sole=contributors - 1)]
     assert bench.refused == {Port.HOST: [], Port.NET: []}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_refused_for_any_cause_changes_nothing(seed):
+    """Neither what the entry knows, nor how long it waits, nor what comes after."""
+
+    async def scenario(ctx, bench):
+        said = record(2, 1, abort_ticks=30)
+        await bench.up(ctx, 0, said)
+        await bench.up(ctx, 1, said | {"window": 3, "ranks": 50})
+        await bench.up(ctx, 1, said, at=Port.NET)
+        await bench.up(ctx, 1, said | {"node": 4})
+        await bench.up(ctx, 1, said, tag=41)
+        await bench.up(ctx, 1, said, key=8)
+        await bench.up(ctx, 0, said, sender=address(5))
+        await bench.up(ctx, 1, said | {"leaders": 4})
+        await bench.down(ctx, ranks=9)
+        for index in (1, 2):
+            await bench.up(ctx, index, said)
+
+    bench = Bench(seed=seed, timing={"abort_ticks": 1})
+    bench.run(scenario)
+    assert bench.announced == [total(3)]
+    causes = [Status.TOO_LARGE, Status.DISAGREE, Status.DISAGREE, Status.NO_ROOM, Status.WRONG_SOURCE]
+    assert [each for _, each, _ in bench.refused[Port.HOST]] == [*causes, Status.TOO_LARGE]
+    assert [each for _, each, _ in bench.refused[Port.NET]] == [Status.OUT_OF_RANGE]
+    assert (bench.counts["refused_not_open"], bench.counts["opened"], bench.freed) == (1, 1, {})
