@@ -249,8 +249,7 @@ class Enrolment(wiring.Component):
                         ]
                     with m.If(self.i.p.last & ~self.i.p.bad):
                         m.next = "READ"
-            # the tables' answers come in the next cycle
-            with m.State("READ"):
+            with m.State("READ"):  # the tables' answers come in the next cycle, the one about places later
                 m.d.comb += places.asks.eq(1)
                 with m.If(places.settled):
                     m.next = "CHECK"

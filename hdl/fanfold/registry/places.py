@@ -15,8 +15,8 @@ class Places(wiring.Component):
 
     While ``asks`` is high, ``total`` and ``context`` stand; from ``settled`` on, ``base`` is where that context's block
     begins if it has one, otherwise, or when it lingers (it would give its own back), where the new one would, if there
-    is ``room``. ``take`` gives it the new one. Blocks come back by themselves when their context is ``free`` and
-    nothing of it is ``undelivered``, but not while ``hold`` is high; a question waits for that.
+    is ``room`` for a new one. ``take`` gives it the new one. Blocks come back by themselves when their context is
+    ``free`` and nothing of it is ``undelivered``, but not while ``hold`` is high; a question waits for that.
 
     Latency: 4 from ``asks`` to ``settled``, at most a cycle a context more when blocks come back. Throughput: a
     question in that time. Ready path: none. Order: none. On error: without ``room`` nothing must be taken.
@@ -69,8 +69,10 @@ class Places(wiring.Component):
         with m.If(looks):
             m.d.sync += [visited.eq(index), index.eq(index + 1)]
         covered = self._covered(row.at, row.size, m, "covered")
-        with m.If(visits & returning.bit_select(visited, 1)):
-            m.d.sync += [occupied.eq(occupied & ~covered), used.bit_select(visited, 1).eq(0)]
+        gives = Signal()
+        m.d.comb += gives.eq(visits & returning.bit_select(visited, 1))
+        with m.If(gives):
+            m.d.sync += used.bit_select(visited, 1).eq(0)
 
         # a question: the context's own block, the size, the places where one may begin, the first of them
         size = Signal(range(max(2, self._sizes)))
@@ -92,7 +94,8 @@ class Places(wiring.Component):
         with m.If(step == 2):
             m.d.sync += begins.eq(self._begins(m, ~(occupied & ~vacated), size))
         with m.If(step == 3):
-            m.d.sync += [at.eq(0), self.room.eq(begins.any())]
+            # one that is free but has not given its block back yet gets no other
+            m.d.sync += [at.eq(0), self.room.eq(begins.any() & ~has)]
             for number in reversed(range(self._blocks)):
                 with m.If(begins[number]):
                     m.d.sync += at.eq(number)
@@ -106,11 +109,16 @@ class Places(wiring.Component):
             held.write.p.data.at.eq(at),
             held.write.p.data.size.eq(size),
         ]
+        leaving, coming = Signal(self._blocks, name="leaving"), Signal(self._blocks, name="coming")
+        taken = self._covered(at, size, m, "taken")
+        m.d.comb += [
+            leaving.eq(Mux(gives, covered, 0) | Mux(self.take, vacated, 0)),
+            coming.eq(Mux(self.take, taken, 0)),
+        ]
+        with m.If(gives | self.take):
+            m.d.sync += occupied.eq((occupied & ~leaving) | coming)
         with m.If(self.take):
-            m.d.sync += [
-                occupied.eq((occupied & ~vacated) | self._covered(at, size, m, "taken")),
-                used.bit_select(self.context, 1).eq(1),
-            ]
+            m.d.sync += used.bit_select(self.context, 1).eq(1)
         return m
 
     def _covered(self, at, size, m, name) -> Signal:
