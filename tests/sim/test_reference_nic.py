@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 import struct
 import time
 
@@ -9,10 +10,10 @@ import pytest
 
 from fanfold.codes import Collective, DataType, Operator, Port, Status
 from fanfold.config import PRESETS, Config
-from fanfold.wire import HEADER_BYTES
+from fanfold.wire import HEADER_BYTES, RECORD
 from fanfold_sim.frames import Address, parse
 from fanfold_sim.leader import Leader
-from fanfold_sim.nic import make_nic
+from fanfold_sim.nic import Timing, make_nic
 from fanfold_sim.reference.nic import ReferenceNic
 
 TINY = PRESETS["tiny"]
@@ -222,7 +223,7 @@ def test_what_goes_up_and_down_a_tree_has_the_addresses_of_the_registrations():
     assert packet.tags == Tree.WAY_UP and packet.source == 2 and packet.receiver == Tree.ROOT_NIC
     assert (packet.sender.mac, packet.sender.ip) == (Tree.CHILD_NIC.mac, Tree.CHILD_NIC.ip)
     assert (packet.opt_code, packet.data_type) == (Operator.SUM, DataType.UINT32)
-    assert packet.payload[:4] == struct.pack("<I", 6) and len(packet.payload) == 38
+    assert packet.payload[:4] == struct.pack("<I", 6) and len(packet.payload) == RECORD.bytes
     tree.up(partial)
     _, [to_child] = tree.split(give_all(tree.root, tree.root_leaders, here))
     answer = parse(to_child.frame, TINY.udp_port)
@@ -316,6 +317,24 @@ def test_the_interface_refuses_what_it_says():
     with pytest.raises(ValueError, match="cycle is 9"):
         nic.offer(Port.HOST, b"x", cycle=9)
     nic.close()
+
+
+@pytest.mark.parametrize(
+    "member, value, most",
+    [
+        ("abort_ticks", 1 << 32, 0xFFFFFFFF),
+        ("abort_ticks", -1, 0xFFFFFFFF),
+        ("retry_ticks", 1 << 16, 0xFFFF),
+        ("retry_limit", 1.5, 0xFFFF),
+        ("linger_ticks", "3", 0xFFFF),
+        ("measure", 2, 1),
+    ],
+)
+def test_timing_says_what_does_not_fit(member, value, most):
+    with pytest.raises(
+        ValueError, match=re.escape(f"{member} is {value!r}: it must be a whole number from 0 to {most}")
+    ):
+        Timing(**{member: value})
 
 
 def test_it_is_fast_enough_to_be_an_oracle():

@@ -17,7 +17,7 @@ from fanfold.codes import Collective, Direction, Port, Status
 from fanfold.config import Config
 
 from ..frames import Packet
-from ..nic import Departure
+from ..nic import Departure, Timing
 from .classify import headers_end
 from .core import Core
 from .outgoing import Envelopes, Outgoing
@@ -74,6 +74,7 @@ class ReferenceNic:
         self.latencies = latencies or Latencies.of(config)
         self._fold_latency = self.latencies.through_fold(config)
         self._core = Core(config)
+        self.timing = Timing()
         self._envelopes = Envelopes(config.udp_port)
         self._now = 0
         self._events: list[tuple] = []
@@ -113,6 +114,10 @@ class ReferenceNic:
     def set_local_mac(self, mac: int) -> None:
         """See ``Nic.set_local_mac``; counts for verdicts from now on."""
         self._core.local_mac = mac
+
+    def set_timing(self, timing: Timing) -> None:
+        """See ``Nic.set_timing``."""
+        self.timing = timing
 
     def run(self, until: int) -> list[Departure]:
         """Runs the cycles before ``until``; see ``Nic.run``."""
