@@ -1,7 +1,7 @@
 """The leader's side of the protocol: builds what a leader core sends to its NIC and reads what comes back.
 
-It knows no time: who uses it sends the frames, when ``may_send`` allows, repeats those that it thinks lost, and hands it
-what comes.
+It knows no time: who uses it sends the frames, when ``may_send`` allows, repeats what it thinks lost, and hands it what
+comes.
 """
 
 import dataclasses
@@ -22,7 +22,8 @@ _TAGS = 1 << 32
 class Answer:
     """What came back for segment ``coll_tag``: success with a payload, or a status that says why not.
 
-    A status other than 0 may come before the segment was sent: the others did not wait for this leader. ``ranks`` is the size of the communicator, in the answer to a registration that succeeded.
+    A status other than 0 may come before the segment was sent: the others did not wait for this leader. ``ranks`` is
+    the size of the communicator, in the answer to a registration that succeeded.
     """
 
     collective: Collective | int
@@ -137,7 +138,7 @@ class Leader:
         return self._send(collective=Collective.DEREGISTER)
 
     def repeat(self, coll_tag: int) -> bytes:
-        """Once more what was sent for a segment, marked as a repeat. Raises ``KeyError`` when it waits for no result."""
+        """Once more what was sent for a segment, marked as a repeat. Raises ``KeyError`` when its result is here."""
         return build(dataclasses.replace(self._unanswered[coll_tag], repeat=1))
 
     @property

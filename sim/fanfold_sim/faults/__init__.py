@@ -5,6 +5,17 @@ Files in order: injection (what the user asks for), impairment (frames on links)
 
 from .impairment import Arrival, Impaired, Impairment
 from .injection import Injection, Rates
-from .timers import Timers
+from .timers import abort_at, described, exchange_cycles, longest, timing_for
 
-__all__ = ["Arrival", "Impaired", "Impairment", "Injection", "Rates", "Timers"]
+__all__ = [
+    "Arrival",
+    "Impaired",
+    "Impairment",
+    "Injection",
+    "Rates",
+    "abort_at",
+    "described",
+    "exchange_cycles",
+    "longest",
+    "timing_for",
+]

@@ -1,56 +1,64 @@
-"""What the NICs of a tree are told about time: when to repeat, when to give up, how long to answer after the end."""
+"""What the NICs of a tree are told to wait for: from how long a packet and its answer take when nothing goes wrong."""
 
-from dataclasses import dataclass
+from fanfold.config import Config
+from fanfold.wire import HEADER_BYTES
 
-__all__ = ["MOST_TICKS", "Timers"]
+from ..host.parameters import NetworkParameters
+from ..network import WIRE_OVERHEAD_BYTES
+from ..nic import Timing
 
-#: the largest value of each register
-MOST_TICKS = {
-    "abort_ticks": (1 << 32) - 1,
-    "retry_ticks": (1 << 16) - 1,
-    "retry_limit": (1 << 16) - 1,
-    "linger_ticks": (1 << 16) - 1,
-}
-#: exchanges with the parent that may be lost one after another before the parent's time to abort has come: with a loss
-#: of 20 % each way, 24 in a row happen once in 10^10 times
+__all__ = ["abort_at", "described", "exchange_cycles", "longest", "timing_for"]
+
+_MOST_16, _MOST_32 = (1 << 16) - 1, (1 << 32) - 1
+#: exchanges with the parent that may be lost one after another before its time to abort has come: with a loss of 20 %
+#: each way, 24 in a row are once in 4 * 10^10 times
 _LOST_IN_A_ROW = 24
 
 
-@dataclass(frozen=True, kw_only=True)
-class Timers:
-    """Register values, in ticks. ``abort_ticks`` is for NICs without children; see ``abort_at``. 0 is never."""
+#: cycles that a packet spends in a NIC beside those of its beats, ample: `fanfold bench` measures less
+_THROUGH_NIC = 100
 
-    abort_ticks: int = 0
-    retry_ticks: int = 0
-    retry_limit: int = 0
-    linger_ticks: int = 0
 
-    @classmethod
-    def for_tree(cls, depth: int, exchange_cycles: int, tick_bits: int) -> "Timers":
-        """Values for a tree of ``depth`` levels of links, in which a packet to the parent and its answer take
-        ``exchange_cycles`` when nobody waits."""
-        retry = max(2, -(-2 * exchange_cycles >> tick_bits))
-        abort = _LOST_IN_A_ROW * retry
-        # a child may not give up its parent before the parent has given up those that it waits for
-        limit = _LOST_IN_A_ROW * (depth + 2)
-        values = dict(abort_ticks=abort, retry_ticks=retry, retry_limit=limit, linger_ticks=retry * (limit + 1))
-        return cls(**{name: min(value, MOST_TICKS[name]) for name, value in values.items()})
+def exchange_cycles(network: NetworkParameters, config: Config) -> int:
+    """Cycles until a packet of the largest segment has gone to the parent NIC and its answer has come back, when
+    nothing else is in the way."""
+    size = HEADER_BYTES + config.segment_bytes
+    wire_ns = 2 * network.link_ns + network.switch_ns + 8 * (size + WIRE_OVERHEAD_BYTES) / network.link_gbps
+    return round(2 * (wire_ns * network.nic_mhz / 1000 + 2 * size / config.beat_bytes + _THROUGH_NIC))
 
-    def abort_at(self, height: int) -> int:
-        """The abort time of a NIC with ``height`` levels of NICs below it.
 
-        Each level waits longer than the one below, so that who is missing is named by the NIC that it is missing at.
-        """
-        return min(self.abort_ticks * (height + 1), MOST_TICKS["abort_ticks"])
+def timing_for(depth: int, exchange_cycles: int, tick_bits: int) -> Timing:
+    """For a tree with ``depth`` levels of links, in which a packet to the parent and its answer take
+    ``exchange_cycles`` when nobody waits. ``abort_ticks`` is that of NICs without children (``abort_at``)."""
+    retry = min(max(2, -(-2 * exchange_cycles >> tick_bits)), _MOST_16)
+    # a child may not give up its parent before the parent has given up those that it waits for
+    limit = _LOST_IN_A_ROW * (depth + 2)
+    return Timing(
+        abort_ticks=_LOST_IN_A_ROW * retry,
+        retry_ticks=retry,
+        retry_limit=limit,
+        linger_ticks=min(retry * (limit + 1), _MOST_16),
+    )
 
-    @property
-    def longest(self) -> int:
-        """Ticks in which, whatever happens at one NIC, one of its timers comes to its end."""
-        waiting = self.retry_ticks * (self.retry_limit + 1) if self.retry_ticks else 2 * self.abort_ticks
-        return max(self.abort_ticks, waiting, self.linger_ticks)
 
-    def __str__(self):
-        return (
-            f"abort {self.abort_ticks} ticks (times the levels of NICs below, and one), retry {self.retry_ticks}, "
-            f"at most {self.retry_limit} times, linger {self.linger_ticks}"
-        )
+def abort_at(timing: Timing, height: int) -> int:
+    """The abort time of a NIC with ``height`` levels of NICs below it.
+
+    Each level waits longer than the one below, so that who is missing is named by the NIC that it is missing at.
+    """
+    return min(timing.abort_ticks * (height + 1), _MOST_32)
+
+
+def longest(timing: Timing, height: int) -> int:
+    """Ticks after which, whatever happens, one of a NIC's timers has come to its end; 0 when nothing ends by time."""
+    abort = abort_at(timing, height)
+    waiting = timing.retry_ticks * (timing.retry_limit + 1) if timing.retry_ticks else 2 * abort
+    return max(abort, waiting, timing.linger_ticks)
+
+
+def described(timing: Timing) -> str:
+    """The figures in words."""
+    repeats = (
+        f"retry {timing.retry_ticks} ticks, at most {timing.retry_limit} times" if timing.retry_ticks else "no retry"
+    )
+    return f"abort {timing.abort_ticks} ticks and as many for each level below, {repeats}, linger {timing.linger_ticks}"

@@ -48,6 +48,10 @@ class NicTree:
         """Place among the children of the parent; 0 at the root."""
         return 0 if node == 0 else (node - 1) % self.fanout
 
+    def height(self, node: int) -> int:
+        """Links between a node and the farthest one below it."""
+        return max((self.height(child) + 1 for child in self.children(node)), default=0)
+
     @property
     def depth(self) -> int:
         """Links between the root and the farthest node."""
