@@ -170,7 +170,10 @@ class Tree:
         parent = dataclasses.replace(self.ROOT_NIC, tags=self.WAY_UP)
         return (
             [one.register(ranks=1, leaders=2, children=1, window=2) for one in self.root_leaders],
-            [one.register(ranks=3, leaders=2, window=2, parent=parent, parent_index=2) for one in self.child_leaders],
+            [
+                one.register(ranks=3, leaders=2, window=2, node=7, parent=parent, parent_index=2)
+                for one in self.child_leaders
+            ],
         )
 
     def up(self, gone: list) -> list:
@@ -240,7 +243,7 @@ def test_a_mismatch_below_is_an_error_at_every_leader_above():
     above = [one.allreduce(floats(1), Operator.SUM, DataType.FLOAT32) for one in tree.root_leaders]
     here, there = tree.all(above, below)
     assert [answer.status for answer in here + there] == [Status.MISMATCH] * 4
-    assert all(answer.payload == b"" for answer in here + there)
+    assert all(answer.payload == struct.pack("<IHH", 7, 1, 1) for answer in here + there), "leader 1 of node 7"
     for nic in (tree.root, tree.child):
         assert nic.counters()["failed_segments"] == nic.counters()["folded"] == 1
     again = [[one.barrier() for one in ones] for ones in (tree.root_leaders, tree.child_leaders)]

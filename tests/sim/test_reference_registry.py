@@ -148,6 +148,7 @@ def waiting(core: Core) -> Packet:
     verdict = core.classify(Port.HOST, build(registration(1, says=says)))
     [outgoing] = core.accept(Port.HOST, verdict.packet)
     assert (outgoing.port, outgoing.source) == (Port.NET, 1)
+    core.sent(outgoing)
     return parse(Envelopes(TINY.udp_port).frame(outgoing), PARENT.port)
 
 
