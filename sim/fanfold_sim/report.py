@@ -68,7 +68,7 @@ class Report:
 
     @property
     def correct(self) -> bool:
-        """Every core's result is bit-exact with the reference order; where something was injected, all that succeeded."""
+        """Every core's result is bit-exact with the reference order; of injected runs, every one that succeeded."""
         return not self.wrong
 
     @property

@@ -45,7 +45,8 @@ def read_software(frame: bytes, udp_port: int, communicator: Communicator) -> Pa
 
 
 class SoftwareLeader:
-    """The first leader of ``node``, in collective number ``job``. ``children`` are its child nodes in order, ``parent`` the node above.
+    """The first leader of ``node``, in collective number ``job``. ``children`` are its child nodes in order, ``parent``
+    the node above.
 
     ``mine`` are the node's pieces of the vector with what led to each: those of all leaders, combined in no way.
     ``combine(parts)`` is the order of the NIC. ``post(time, frame, size, milestone)`` takes what it sends. ``results``
