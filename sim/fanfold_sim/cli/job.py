@@ -32,10 +32,10 @@ MOST_TIMES = 1_000_000
 
 #: what the timers' options say, for ``--help``
 TIMERS = {
-    "abort_ticks": "a segment may wait for contributors of a NIC without children; as many more for each level below",
+    "abort_ticks": "a segment may wait for contributors, times the levels of NICs from this one down",
     "retry_ticks": "from one packet to a parent that does not answer to the next",
-    "retry_limit": "such packets are repeated at most so often",
-    "linger_ticks": "a NIC answers its children after the deregistration",
+    "retry_limit": "such packets are repeated at most so often, times the levels above",
+    "linger_ticks": "a NIC answers its children after the deregistration, times the levels from this one up",
 }
 
 #: what is folded when the user does not say, the more important first
@@ -68,7 +68,7 @@ class Job:
     json: Path | None
     seed: int
     injection: Injection | None
-    #: what NICs without children are told to wait for
+    #: what NICs are told to wait for, before their place in the tree counts
     timing: Timing | None
     #: how many collectives, and whether each has data of its own
     times: int

@@ -26,9 +26,6 @@ from .progress import Progress
 
 __all__ = ["add_parser", "run", "simulate"]
 
-#: of many collectives so many are told of on stderr
-_STAGES = 10
-
 
 def add_parser(subparsers) -> None:
     """Adds the subcommand."""
@@ -128,17 +125,17 @@ def simulate(job: Job) -> Report:
             fallback = str(refused)
             progress.stage(f"{fallback}: going on in software")
         left_out = cluster.start_background(job.background, job.background_load)
-        outcomes = []
-        for number, workload in enumerate(job.workloads(), 1):
-            which = f" {number} of {job.times}" if job.times > 1 else ""
-            if number == 1 or not number % max(1, job.times // _STAGES):
-                progress.stage(f"{job.workload.collective.name.lower()}{which}")
-            run_one = cluster.collective_in_software if fallback else cluster.collective
-            outcomes.append(run_one(workload))
+        progress.stage(job.workload.collective.name.lower())
+        if job.times > 1:
+            cluster.progress = lambda done, total: progress.advance(len(outcomes), job.times)
+        outcomes: list[Outcome] = []
+        for workload in job.workloads():
+            outcomes.append((cluster.collective_in_software if fallback else cluster.collective)(workload))
             if not outcomes[-1].correct:
                 break
         if not fallback:
             progress.stage("deregistering")
+            cluster.progress = progress.advance
             left_open = cluster.deregister()
         progress.stage("draining")
         cluster.drain()

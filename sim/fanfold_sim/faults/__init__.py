@@ -5,7 +5,7 @@ Files in order: injection (what the user asks for), impairment (frames on links)
 
 from .impairment import Arrival, Impaired, Impairment
 from .injection import Injection, Rates
-from .timers import abort_at, described, exchange_cycles, longest, timing_for
+from .timers import described, exchange_cycles, longest, timing_at, timing_for
 
 __all__ = [
     "Arrival",
@@ -13,9 +13,9 @@ __all__ = [
     "Impairment",
     "Injection",
     "Rates",
-    "abort_at",
     "described",
     "exchange_cycles",
     "longest",
+    "timing_at",
     "timing_for",
 ]

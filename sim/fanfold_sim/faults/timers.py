@@ -1,5 +1,7 @@
 """What the NICs of a tree are told to wait for: from how long a packet and its answer take when nothing goes wrong."""
 
+from dataclasses import replace
+
 from fanfold.config import Config
 from fanfold.wire import HEADER_BYTES
 
@@ -7,7 +9,7 @@ from ..host.parameters import NetworkParameters
 from ..network import WIRE_OVERHEAD_BYTES
 from ..nic import Timing
 
-__all__ = ["abort_at", "described", "exchange_cycles", "longest", "timing_for"]
+__all__ = ["described", "exchange_cycles", "longest", "timing_at", "timing_for"]
 
 _MOST_16, _MOST_32 = (1 << 16) - 1, (1 << 32) - 1
 #: exchanges with the parent that may be lost one after another before its time to abort has come: with a loss of 20 %
@@ -27,10 +29,10 @@ def exchange_cycles(network: NetworkParameters, config: Config) -> int:
     return round(2 * (wire_ns * network.nic_mhz / 1000 + 2 * size / config.beat_bytes + _THROUGH_NIC))
 
 
-def timing_for(depth: int, exchange_cycles: int, tick_bits: int) -> Timing:
-    """For a tree with ``depth`` levels of links, in which a packet to the parent and its answer take
-    ``exchange_cycles`` when nobody waits. ``abort_ticks`` is that of NICs without children (``abort_at``)."""
-    retry = min(max(2, -(-2 * exchange_cycles >> tick_bits)), _MOST_16)
+def timing_for(depth: int, exchange: int, tick_bits: int) -> Timing:
+    """What ``timing_at`` begins with, for a tree with ``depth`` levels of links in which a packet to the parent and its
+    answer take ``exchange`` cycles when nobody waits."""
+    retry = min(max(2, -(-2 * exchange >> tick_bits)), _MOST_16)
     # a child may not give up its parent before the parent has given up those that it waits for
     limit = _LOST_IN_A_ROW * (depth + 2)
     return Timing(
@@ -41,24 +43,29 @@ def timing_for(depth: int, exchange_cycles: int, tick_bits: int) -> Timing:
     )
 
 
-def abort_at(timing: Timing, height: int) -> int:
-    """The abort time of a NIC with ``height`` levels of NICs below it.
+def timing_at(timing: Timing, above: int, below: int) -> Timing:
+    """What a NIC is told that has so many levels of NICs above and below it.
 
-    Each level waits longer than the one below, so that who is missing is named by the NIC that it is missing at.
+    Nearer to the root a NIC waits longer for contributors, and farther from it longer for its parent: so who is missing
+    is named by the NIC next to it. Where children ask longer, their parent lingers longer.
     """
-    return min(timing.abort_ticks * (height + 1), _MOST_32)
+    return replace(
+        timing,
+        abort_ticks=min(timing.abort_ticks * (below + 1), _MOST_32),
+        retry_limit=min(timing.retry_limit * max(1, above), _MOST_16),
+        linger_ticks=min(timing.linger_ticks * (above + 1), _MOST_16),
+    )
 
 
-def longest(timing: Timing, height: int) -> int:
+def longest(timing: Timing) -> int:
     """Ticks after which, whatever happens, one of a NIC's timers has come to its end; 0 when nothing ends by time."""
-    abort = abort_at(timing, height)
-    waiting = timing.retry_ticks * (timing.retry_limit + 1) if timing.retry_ticks else 2 * abort
-    return max(abort, waiting, timing.linger_ticks)
+    waiting = timing.retry_ticks * (timing.retry_limit + 1) if timing.retry_ticks else 2 * timing.abort_ticks
+    return max(timing.abort_ticks, waiting, timing.linger_ticks)
 
 
 def described(timing: Timing) -> str:
-    """The figures in words."""
-    repeats = (
-        f"retry {timing.retry_ticks} ticks, at most {timing.retry_limit} times" if timing.retry_ticks else "no retry"
-    )
-    return f"abort {timing.abort_ticks} ticks and as many for each level below, {repeats}, linger {timing.linger_ticks}"
+    """What ``timing_at`` begins with, in words."""
+    repeats = "no retry"
+    if timing.retry_ticks:
+        repeats = f"retry {timing.retry_ticks} ticks, at most {timing.retry_limit} times"
+    return f"abort {timing.abort_ticks} ticks, {repeats}, linger {timing.linger_ticks} (more by level)"

@@ -10,7 +10,7 @@ import numpy as np
 from fanfold.codes import Collective, Direction, Port, Status
 from fanfold.config import Config
 
-from ..faults import Impairment, Injection, abort_at, longest
+from ..faults import Impairment, Injection, longest, timing_at
 from ..frames import parse
 from ..network import Channel, Switch, picoseconds
 from ..nic import Nic, Timing
@@ -42,7 +42,8 @@ class Refused(SimulationError):
 class Cluster:
     """``nodes`` machines; ``make(node)`` makes the NIC of each. ``progress(done, total)`` is told of results seen.
 
-    ``timing`` is what the NICs are told to wait for, ``abort_ticks`` where they have no children; nothing for ``None``.
+    ``timing`` is what the NICs are told to wait for, each by its place in the tree (``timing_at``);
+    nothing for ``None``.
     With an ``injection`` results may fail, and that is no error; wrong ones, and hangs, are.
 
     Raises ``ValueError`` when leaders and children do not fit the NICs.
@@ -76,7 +77,8 @@ class Cluster:
         self.impairment = None if injection is None else Impairment(injection, self.period)
         self._host = host
         self._agenda = Agenda()
-        self._progress = progress or (lambda done, total: None)
+        #: is told of results seen, and how many there will be
+        self.progress = progress or (lambda done, total: None)
         self._background_left = 0
         self._software_jobs = 0
         # a port moves what its link moves, or what a beat a cycle is, whichever is less
@@ -85,8 +87,10 @@ class Cluster:
         self.nodes: list[Node] = []
         #: for each of the switch's ports, the node behind it
         self._behind: list[int] = []
-        timed = 0 if timing is None else longest(timing, self.tree.height(0)) << config.tick_bits
-        self._runner = Runner(self._agenda, self.nodes, self.period, _look_ahead(host, network), timed)
+        timed = 0 if timing is None else max(longest(self._timing(node, timing)) for node in range(nodes))
+        self._runner = Runner(
+            self._agenda, self.nodes, self.period, _look_ahead(host, network), timed << config.tick_bits
+        )
         try:
             for number in range(nodes):
                 self.nodes.append(self._node(number, make(number), host, network, captures))
@@ -120,11 +124,14 @@ class Cluster:
             impaired=self.injection is not None,
         )
         if self.timing is not None:
-            nic.set_timing(self.timing)
+            nic.set_timing(self._timing(number, self.timing))
         if self.injection is not None:
             self._afflict(node, self.injection)
         self.links += [node.bus_in, node.bus_out, uplink, downlink]
         return node
+
+    def _timing(self, node: int, timing: Timing) -> Timing:
+        return timing_at(timing, self.tree.level(node), self.tree.height(node))
 
     def _afflict(self, node: Node, injection: Injection) -> None:
         """Tells a node's leaders what will happen to them."""
@@ -167,7 +174,7 @@ class Cluster:
                     parent=None if parent is None else self.nodes[parent].address,
                     parent_index=0 if parent is None else len(self.groups) + tree.rank_among_siblings(node.number),
                     parent_total=0 if parent is None else len(self.groups) + len(tree.children(parent)),
-                    abort_ticks=0 if self.timing is None else abort_at(self.timing, tree.height(node.number)),
+                    abort_ticks=0 if self.timing is None else self._timing(node.number, self.timing).abort_ticks,
                 )
                 leader.begin(
                     self._runner.now,
@@ -251,7 +258,7 @@ class Cluster:
             self._agenda,
             self._software_jobs,
         )
-        return job.run(self.nodes, self._runner, self._progress)
+        return job.run(self.nodes, self._runner, self.progress)
 
     def _builder(self, workload: Workload, protocol) -> Callable[[bytes], bytes]:
         if workload.collective is Collective.BARRIER:
@@ -325,7 +332,7 @@ class Cluster:
         self._runner.run(
             lambda: all(leader.done for leader in leaders),
             lambda: self._hung(what),
-            lambda: self._progress(sum(len(leader.answers) for leader in leaders), total),
+            lambda: self.progress(sum(len(leader.answers) for leader in leaders), total),
             waits,
         )
         self._runner.now = max([self._runner.now, *(leader.end.time for leader in leaders)])
