@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from ..leader import Answer, Leader
 from ..network import picoseconds
 from ..topology import CoreGroup, Machine
+from .errors import SimulationError
 from .events import Agenda
 from .milestones import Milestone, latest
 from .parameters import HostParameters
@@ -112,12 +113,18 @@ class LeaderProcess:
     @property
     def waiting(self) -> str:
         """What is missing, in words."""
-        return f"{len(self._pieces) - len(self.answers)} of {len(self._pieces)} results"
+        missing = [segment for segment in range(len(self._pieces)) if segment not in self.answers]
+        return f"{len(missing)} of {len(self._pieces)} results"
 
     def receive(self, time: int, answer: Answer, milestone: Milestone) -> None:
-        """A result is in the leader's memory."""
+        """A result is in the leader's memory. Raises ``SimulationError`` when it is of no segment of this job."""
         if self.dead:
             return
+        segment = (answer.coll_tag - self._first_tag) % (1 << 32)
+        if segment >= len(self._pieces):
+            raise SimulationError(
+                f"leader {self.group.index} has a result of segment {segment}, which nobody has begun"
+            )
         self._arrived.append((answer, milestone))
         self._work(time)
 

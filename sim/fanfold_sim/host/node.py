@@ -14,6 +14,7 @@ from ..network import Channel, picoseconds
 from ..topology import CoreGroup, Machine
 from .addresses import Communicator, leader_address
 from .background import RegularStream
+from .errors import SimulationError
 from .events import Agenda
 from .leader_process import LeaderProcess
 from .milestones import Milestone
@@ -25,10 +26,6 @@ __all__ = ["Captures", "Node", "SimulationError"]
 
 
 HOST, NET = Port["HOST"], Port["NET"]
-
-
-class SimulationError(RuntimeError):
-    """The simulated system did something that it must never do: it hangs, or delivers to the wrong place."""
 
 
 def _goes_down(packet: Packet) -> bool:
