@@ -82,12 +82,17 @@ class Tally:
         return f"{self.collectives} collectives, {self.right} right results, {self.failed.total()} failed ({did})"
 
 
+def reference(config: Config) -> Nic:
+    """A NIC played by the reference model."""
+    return make_nic("reference", config)
+
+
 def play(
     inject: str,
     collectives: int,
     tally: Tally,
     *,
-    make: Callable[[Config], Nic] = partial(make_nic, "reference"),
+    make: Callable[[Config], Nic] = reference,
 ) -> Counter[str]:
     """Registers on new NICs, runs ``collectives``, deregisters; why results failed.
 

@@ -1,5 +1,5 @@
-"""Collectives on links that lose, double, hold back and change frames, and with leaders and nodes that stop: no result is
-wrong, none hangs, every failure is told to all. 10,000 of them in the long tier; and the campaign finds planted faults.
+"""Collectives on links that lose, double, hold back and change frames, and with leaders and nodes that stop: no result
+is wrong, none hangs, every failure is told to all. 10,000 in the long tier; and the campaign finds planted faults.
 """
 
 import re
@@ -98,7 +98,7 @@ class Confused:
 
 
 def test_it_finds_a_repeat_that_is_counted_in_the_next_segment():
-    with pytest.raises((AssertionError, SimulationError), match="is not in|MISMATCH|nobody has begun|expected"):
+    with pytest.raises((AssertionError, SimulationError), match=r"is not in|MISMATCH|nobody began|expected"):
         play("loss-down=0.3,seed=1", 50, Tally(), make=lambda config: Confused(make_nic("reference", config)))
 
 

@@ -122,9 +122,7 @@ class LeaderProcess:
             return
         segment = (answer.coll_tag - self._first_tag) % (1 << 32)
         if segment >= len(self._pieces):
-            raise SimulationError(
-                f"leader {self.group.index} has a result of segment {segment}, which nobody has begun"
-            )
+            raise SimulationError(f"leader {self.group.index} has a result of segment {segment}, which nobody began")
         self._arrived.append((answer, milestone))
         self._work(time)
 
