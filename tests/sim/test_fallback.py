@@ -1,4 +1,4 @@
-"""Collectives in software where NICs do not take the communicator: the same bits by regular frames, whatever the links."""
+"""Collectives in software, where NICs do not take the communicator: the same bits, by regular frames."""
 
 import pytest
 
@@ -110,3 +110,12 @@ def test_its_frames_are_regular_and_of_nobody_else():
     assert sent and all(read_software(frame, CONFIG.udp_port, communicator) for frame in sent)
     assert not any(read_software(frame, CONFIG.udp_port, Communicator.made_up(1)) for frame in sent)
     assert not any(read_software(frame, CONFIG.udp_port ^ 1, communicator) for frame in sent)
+
+
+def test_who_refused_is_named_although_others_only_waited():
+    one = cluster("full=3", Timing(abort_ticks=100, retry_ticks=20, retry_limit=30))
+    with pytest.raises(Refused, match="the registration failed: node 3 leader 0, segment 0: NO_ROOM"):
+        one.register()
+    leaders = [leader for node in one.nodes[:3] for leader in node.leaders]
+    statuses = {answer.status.name for leader in leaders for answer in leader.answers.values()}
+    assert statuses == {"TIMED_OUT"}

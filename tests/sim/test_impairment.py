@@ -82,6 +82,14 @@ def test_timers_of_a_tree():
     assert "no retry" in described(Timing(abort_ticks=1))
 
 
+def test_timers_fit_what_is_given():
+    timing = timing_for(2, 600, 10, abort_ticks=1000)
+    assert (timing.abort_ticks, timing.retry_ticks, timing.retry_limit) == (1000, 2, 2000)
+    assert timing_for(2, 600, 10, abort_ticks=0).retry_limit == 96
+    assert timing_for(2, 600, 10, retry_ticks=10) == Timing(240, 10, 96, 970)
+    assert timing_for(2, 600, 10, retry_ticks=0, abort_ticks=5) == Timing(abort_ticks=5)
+
+
 def test_timers_keep_to_their_registers():
     timing = timing_at(timing_for(1000, 10**9, 4), 900, 100)
     assert timing.retry_ticks == timing.retry_limit == timing.linger_ticks == 0xFFFF

@@ -101,6 +101,11 @@ def test_a_leader_that_is_late(capsys):
     assert not any(line.startswith("left") for line in too_late.splitlines()), "it came to the deregistration"
 
 
+def test_a_longer_abort_time_waits_for_it(capsys):
+    assert simulate("--inject", "late=3.0:300000", "--abort-ticks", 25000) == 0
+    assert "correct: all 32 cores" in capsys.readouterr().out
+
+
 def test_without_timers_a_dead_leader_hangs_all(capsys, tmp_path):
     report = tmp_path / "report.json"
     timers = ("--abort-ticks", 0, "--retry-ticks", 0)

@@ -104,7 +104,7 @@ def job_from(args: Namespace) -> Job:
     simulator, remark = _simulator(args.simulator)
     host, network = _parameters(args, machine)
     injection = _injection(args, len(groups))
-    timing = _timing(args, None if injection is None else _usual_timing(tree, network, config))
+    timing = _timing(args, tree, network, config)
     _between("--times", args.times, 1, MOST_TIMES)
     background: list[bytes] = []
     if args.background is not None:
@@ -151,17 +151,18 @@ def _injection(args: Namespace, leaders: int) -> Injection | None:
     return injection
 
 
-def _usual_timing(tree: NicTree, network: NetworkParameters, config: Config) -> Timing:
-    return timing_for(tree.depth, exchange_cycles(network, config), config.tick_bits)
-
-
-def _timing(args: Namespace, usual: Timing | None) -> Timing | None:
-    """What the user says of the timers, over what is ``usual``."""
+def _timing(args: Namespace, tree: NicTree, network: NetworkParameters, config: Config) -> Timing | None:
+    """What the user says of the timers; where something is injected the rest is what fits the tree, else nothing."""
     said = {name: getattr(args, name) for name in TIMERS if getattr(args, name) is not None}
-    if not said:
-        return usual
+    if not args.inject and not said:
+        return None
     try:
-        return replace(usual or Timing(), **said)
+        timing = Timing(**said)
+        if not args.inject:
+            return timing
+        exchange = exchange_cycles(network, config)
+        kept = {name: value for name, value in said.items() if name in ("abort_ticks", "retry_ticks")}
+        return replace(timing_for(tree.depth, exchange, config.tick_bits, **kept), **said)
     except ValueError as error:
         name, _, rest = str(error).partition(" is ")
         raise BadInput(f"--{name.replace('_', '-')} {rest}") from None

@@ -29,14 +29,18 @@ def exchange_cycles(network: NetworkParameters, config: Config) -> int:
     return round(2 * (wire_ns * network.nic_mhz / 1000 + 2 * size / config.beat_bytes + _THROUGH_NIC))
 
 
-def timing_for(depth: int, exchange: int, tick_bits: int) -> Timing:
+def timing_for(
+    depth: int, exchange: int, tick_bits: int, *, abort_ticks: int | None = None, retry_ticks: int | None = None
+) -> Timing:
     """What ``timing_at`` begins with, for a tree with ``depth`` levels of links in which a packet to the parent and its
-    answer take ``exchange`` cycles when nobody waits."""
-    retry = min(max(2, -(-2 * exchange >> tick_bits)), _MOST_16)
+    answer take ``exchange`` cycles when nobody waits; what is given is kept, and the rest is made to fit."""
+    retry = min(max(2, -(-2 * exchange >> tick_bits)), _MOST_16) if retry_ticks is None else retry_ticks
+    abort = min(_LOST_IN_A_ROW * retry, _MOST_32) if abort_ticks is None else abort_ticks
     # a child may not give up its parent before the parent has given up those that it waits for
-    limit = _LOST_IN_A_ROW * (depth + 2)
+    patience = (abort or _LOST_IN_A_ROW * retry) * (depth + 2)
+    limit = min(-(-patience // retry), _MOST_16) if retry > 0 else 0
     return Timing(
-        abort_ticks=_LOST_IN_A_ROW * retry,
+        abort_ticks=abort,
         retry_ticks=retry,
         retry_limit=limit,
         linger_ticks=min(retry * (limit + 1), _MOST_16),

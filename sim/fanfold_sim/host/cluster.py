@@ -188,7 +188,11 @@ class Cluster:
             # who is refused tells the others in software: nothing that they wait for can come
             if not self._trouble():
                 raise
-        if trouble := self._trouble():
+        # who refused says more than who waited for those that were refused
+        told = [answer.status for leader in self._living() for answer in leader.answers.values() if not answer.ok]
+        if told:
+            waited = (Status.TIMED_OUT, Status.PEER_GONE)
+            trouble = self._trouble(next((status for status in told if status not in waited), told[0]))
             for leader in self._living():
                 leader.abandon()
             raise Refused(f"the registration failed: {trouble}")
@@ -277,11 +281,12 @@ class Cluster:
                     results[node.number * cores + core, : len(vector)] = vector
         return results
 
-    def _trouble(self) -> str:
+    def _trouble(self, wanted: Status | int | None = None) -> str:
+        """The first segment that ended with a status, or with ``wanted``: whose, and with which."""
         for node in self.nodes:
             for leader in node.leaders:
                 for segment, answer in sorted(leader.answers.items()):
-                    if not answer.ok and not leader.dead:
+                    if not answer.ok and not leader.dead and wanted in (None, answer.status):
                         status = answer.status.name if isinstance(answer.status, Status) else answer.status
                         return f"node {node.number} leader {leader.group.index}, segment {segment}: {status}"
         return ""
