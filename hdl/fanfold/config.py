@@ -51,6 +51,8 @@ class Config:
     frame_bytes: int = 9216
     #: segments that may wait for the fold at each port: a power of two, 4 to 256
     waiting_segments: int = 32
+    #: contributors of all communicators together: a power of two from leaves to contexts x leaves; 0: contexts x leaves
+    places: int = 0
 
     def __post_init__(self):
         self._one_of("beat_bytes", (8, 16, 32, 64))
@@ -70,6 +72,8 @@ class Config:
         self._between("tick_bits", 4, 20)
         self._between("frame_bytes", 256, 16384)
         self._power_of_two("waiting_segments", 4, 256)
+        if self.places != 0:
+            self._power_of_two("places", self.leaves, self.contexts * self.leaves)
         if self.frame_bytes < self.segment_bytes + MOST_HEADER_BYTES:
             raise ValueError(
                 f"frame_bytes is {self.frame_bytes}: a segment of {self.segment_bytes} bytes and its headers take up "
@@ -131,6 +135,11 @@ class Config:
     def leaves(self) -> int:
         """Leaves of the fold's tree: contributors rounded up to a power of two."""
         return 1 << self.levels
+
+    @property
+    def member_places(self) -> int:
+        """Places for contributors of all communicators together."""
+        return self.places or self.contexts * self.leaves
 
     @property
     def segment_beats(self) -> int:

@@ -98,7 +98,10 @@ class Pressure:
 
     def registration(self, member: Leader) -> bytes:
         window = self.config.window
-        return member.register(ranks=1, leaders=self.leaders, children=self.children, window=window, parent=self.parent)
+        total = self.leaders + self.children  # where the member is a child
+        return member.register(
+            ranks=1, leaders=self.leaders, children=self.children, window=window, parent=self.parent, parent_total=total
+        )
 
     def _parents_answer(self, member: Leader) -> Packet:
         return Packet(

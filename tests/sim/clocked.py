@@ -59,7 +59,7 @@ class Clocked:
 
     def register(self, *indices: int, **says) -> list[Packet]:
         parent = PARENT if self.parent else None
-        whole = dict(ranks=1, node=NODE, leaders=2, children=1, window=2, parent=parent, parent_index=3)
+        whole = dict(ranks=1, node=NODE, leaders=2, children=1, window=2, parent=parent, parent_index=3, parent_total=3)
         payload = record(**{**whole, **says})
         return [packet for index in indices for packet in self.send(index, payload=payload, **REGISTER)]
 

@@ -166,7 +166,8 @@ class Scene:
         if self.parent:
             says.update(parent=PARENT, parent_index=PARENT_INDEX, parent_total=4)
         for index in range(3):
-            self.send(index, payload=record(ranks=10 + index, **says), **codes)
+            mine = says if index < 2 else {**says, "parent_total": 3}
+            self.send(index, payload=record(ranks=10 + index, **mine), **codes)
         ranks = 33
         if self.parent:
             self.up(Status.OK, record(ranks=33, **says), collective=Collective.REGISTER)

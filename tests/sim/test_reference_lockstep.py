@@ -75,7 +75,7 @@ def test_a_life_of_a_communicator_at_the_root(pair):
             gone += pair.give(port, make(one), queue=queue, until=220 if place == 2 else 40)
         return gone
 
-    answers = all_give(lambda one: one.register(ranks=3, leaders=2, children=1, window=2))
+    answers = all_give(lambda one: one.register(ranks=3, leaders=2, children=1, window=2, parent_total=3))
     assert len(answers) == 3
     for length in (0, 4, 12, 128):
         payload = bytes(range(length))

@@ -167,13 +167,10 @@ class Tree:
         return cls(ReferenceNic(TINY), ReferenceNic(TINY), leaders_of(2), leaders_of(2, cls.CHILD_NIC))
 
     def registrations(self) -> tuple[list[bytes], list[bytes]]:
-        parent = dataclasses.replace(self.ROOT_NIC, tags=self.WAY_UP)
+        above = dict(parent=dataclasses.replace(self.ROOT_NIC, tags=self.WAY_UP), parent_index=2, parent_total=3)
         return (
             [one.register(ranks=1, leaders=2, children=1, window=2) for one in self.root_leaders],
-            [
-                one.register(ranks=3, leaders=2, window=2, node=7, parent=parent, parent_index=2)
-                for one in self.child_leaders
-            ],
+            [one.register(ranks=3, leaders=2, window=2, node=7, **above) for one in self.child_leaders],
         )
 
     def up(self, gone: list) -> list:

@@ -49,7 +49,8 @@ def opened(config: Config = TINY, parent: Address | None = None) -> Core:
     """A NIC with leaders 0 and 1 and child 2, open; the root unless it has a parent."""
     core = Core(config)
     register = dict(collective=Collective.REGISTER, coll_tag=BASE)
-    payload = record(ranks=1, node=0xBEEF, leaders=2, children=1, window=2, parent=parent, parent_index=3)
+    says = dict(leaders=2, children=1, parent=parent, parent_index=3, parent_total=3)
+    payload = record(ranks=1, node=0xBEEF, window=2, **says)
     for index, port in enumerate((Port.HOST, Port.HOST, Port.NET)):
         take(core, port, contribution(index, payload=payload, **register))
     if parent:

@@ -139,3 +139,17 @@ def test_giving_up_and_repeats_are_put_off():
     assert nic.wait(7) == []
     nic.leave()
     assert [(tick, packet.status) for tick, packet in nic.wait(1)] == [(14, Status.PEER_GONE)] * 3
+
+
+def test_slots_that_wait_in_step_do_not_keep_each_other_from_being_repeated():
+    """The first one's repeat is under way when the second's is due: it comes a tick later, and not never."""
+    nic = Clocked(parent=True, retry_ticks=5, retry_limit=3).open()
+    for tag in (FIRST, SECOND):
+        for index in range(3):
+            nic.send(index, coll_tag=tag)
+    nic.holds = True
+    found = []
+    for _ in range(11):
+        found += [(tick, packet.coll_tag, packet.repeat) for tick, packet in nic.wait(1)]
+        nic.leave()
+    assert found == [(5, FIRST, 1), (6, SECOND, 1), (10, FIRST, 1), (11, SECOND, 1)]

@@ -107,6 +107,7 @@ def _parameters(config: Config) -> dict:
         "FRAME_BYTES": config.frame_bytes,
         "WAITING_SEGMENTS": config.waiting_segments,
         "TICK_BITS": config.tick_bits,
+        "PLACES": config.member_places,
     }
 
 

@@ -37,6 +37,7 @@ CONFIG_HELP = {
     "tick_bits": "a tick of the timers is 2 to the power of this many cycles: 4 to 20",
     "frame_bytes": "bytes of the longest frame from the network, 256 to 16384: the receive buffer has room for two",
     "waiting_segments": "segments that may wait for the fold at each port: a power of two, 4 to 256",
+    "places": "contributors of all communicators together: a power of two; 0: as many as all can have",
 }
 
 #: parameters that are lists of codes

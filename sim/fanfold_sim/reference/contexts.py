@@ -122,6 +122,9 @@ class Entry:
     local_mac: int = 0
     local_ip: int = 0
     window: int = 0
+    #: contributors that the first registration announced, and their places
+    announced: int = 0
+    places: range = range(0)
     #: of the first registration, until a leader says it
     abort_ticks: int = 0
     #: what the leaders said of the node, and the bytes that they must agree on; a child may come before them

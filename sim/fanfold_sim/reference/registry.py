@@ -11,6 +11,7 @@ from ..records import Record, read_record, read_total, total
 from .contexts import Contributor, Entry, Segment, State, same_place
 from .deadlines import Deadlines
 from .outgoing import Decision, Outgoing, down_to_all, down_to_one, refusal, up_to_parent
+from .places import Places
 
 __all__ = ["Registry"]
 
@@ -31,6 +32,7 @@ class Registry:
         self._config = config
         self._deadlines = deadlines
         self._entries = [Entry() for _ in range(config.contexts)]
+        self._places = Places(config)
         self.opened = 0
         self.closed = 0
 
@@ -65,6 +67,7 @@ class Registry:
 
     def _free(self, entry: Entry) -> None:
         self._deadlines.forget(entry)
+        self._places.give_back(entry.places)
         self._entries[entry.comm_id % self._config.contexts] = Entry(under_way=entry.under_way)
         self.closed += 1
 
@@ -105,29 +108,26 @@ class Registry:
             return Status.BAD_LENGTH
         if not (entry.is_of(packet.comm_id, packet.coll_tag_high32) if entry.taken else not entry.under_way):
             return Status.NO_ROOM
+        lingering = range(0)
         if not entry.taken:
-            entry = Entry()  # whatever lingers in it
+            entry, lingering = Entry(), entry.places
         record = read_record(packet.payload)
         from_leader = port is Port.HOST
+        announced = _announced(port, record)
         if not 1 <= record.window <= self._config.window:
             return Status.TOO_LARGE
-        if from_leader and not 1 <= record.leaders + record.children <= self._config.contributors:
+        if not 1 <= announced <= self._config.contributors:
             return Status.TOO_LARGE
-        if not (_leader_in_range if from_leader else self._child_in_range)(entry, packet.source, record):
+        if not (_leader_in_range if from_leader else _child_in_range)(entry, packet.source, record):
             return Status.OUT_OF_RANGE
         if not entry.taken:
-            return Status.OK
-        if not _agrees(entry, packet, record, from_leader):
+            return Status.NO_ROOM if self._places.find(announced, lingering) is None else Status.OK
+        if announced != entry.announced or not _agrees(entry, packet, record, from_leader):
             return Status.DISAGREE
         enrolled = entry.contributors.get(packet.source)
         if enrolled is None:
             return Status.OK
         return Status.DUPLICATE if same_place(enrolled.address, packet.sender) else Status.WRONG_SOURCE
-
-    def _child_in_range(self, entry: Entry, source: int, record: Record) -> bool:
-        if entry.record is not None and not entry.record.leaders <= source < entry.total:
-            return False
-        return source < self._config.contributors
 
     def _enrol(self, entry: Entry, port: Port, packet: Packet) -> list[Outgoing]:
         record = read_record(packet.payload)
@@ -135,7 +135,7 @@ class Registry:
             self._free(entry)
             entry = self.entry(packet.comm_id)
         if entry.state is State.FREE:
-            self._begin(entry, packet, record)
+            self._begin(entry, port, packet, record)
         if port is Port.HOST and entry.record is None:
             entry.record, entry.record_bytes = record, packet.payload[_COMMON]
             entry.abort_ticks = record.abort_ticks
@@ -143,7 +143,12 @@ class Registry:
         entry.ranks = (entry.ranks + record.ranks) % (1 << 32)
         return self._all_enrolled(entry) if entry.complete else []
 
-    def _begin(self, entry: Entry, packet: Packet, record: Record) -> None:
+    def _begin(self, entry: Entry, port: Port, packet: Packet, record: Record) -> None:
+        entry.announced = _announced(port, record)
+        block = self._places.find(entry.announced)
+        assert block is not None, "a registration without places is refused"
+        self._places.take(block)
+        entry.places = block
         entry.state = State.ENROLLING
         entry.comm_id, entry.key = packet.comm_id, packet.coll_tag_high32
         entry.coll_tag = packet.coll_tag
@@ -198,6 +203,18 @@ def _answer_again(entry: Entry, packet: Packet) -> Decision:
     if entry.under_way:
         return Decision(counts_as="unanswered")
     return Decision(sends=down_to_one(entry, packet.source, entry.coll_tag, _total(entry)), counts_as="answered")
+
+
+def _announced(port: Port, record: Record) -> int:
+    """Contributors of this NIC, as a leader or a child says."""
+    return record.leaders + record.children if port is Port.HOST else record.parent_total
+
+
+def _child_in_range(entry: Entry, source: int, record: Record) -> bool:
+    """Whether a child's index fits its record, and the node if that is described."""
+    if entry.record is not None and not entry.record.leaders <= source < entry.total:
+        return False
+    return source < record.parent_total
 
 
 def _leader_in_range(entry: Entry, source: int, record: Record) -> bool:
