@@ -5,7 +5,7 @@
 #   make bench    the figures: beats per cycle, latencies, simulation speed, the fold on an FPGA; also build/bench.json
 #   make waves    a small readable waveform, with a save file for GTKWave
 #   make formal   proofs
-#   make soak     the long tests: all beat widths in all tools, more random traffic
+#   make soak     the long tests: all beat widths in all tools, more random traffic, 10,000 collectives on bad links
 #   make arithmetic  the fold's lane against two judges: all 2^32 pairs of 16-bit numbers, 10^8 of others; resumes
 #   make fpga     size and clock on an FPGA, by open tools
 #   make tradeoff  the fold's latency against its clock and size: the table in docs/fold.md; half an hour

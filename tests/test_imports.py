@@ -21,7 +21,7 @@ RANKS = [
     {"export", "boards"},
 ]
 #: modules that are shapes and names only: rooms of one rank share them
-SHARED = {"registry.ports", "results.ports", "control.events"}
+SHARED = {"registry.ports", "results.ports", "control.events", "control.reports", "control.timing"}
 
 FILES = sorted(HDL.rglob("*.py"))
 

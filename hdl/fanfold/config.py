@@ -47,10 +47,15 @@ class Config:
     udp_port: int = 49169
     #: one tick of the timers is 2 to the power of this many cycles: 4 to 20
     tick_bits: int = 10
+    #: contributors of all communicators together: a power of two, room for one communicator of all contributors to
+    #: room for as many of these as there are contexts; 0 for the latter
+    places: int = 0
     #: bytes of the longest frame that the network sends, without frame check: the receive buffer has room for two
     frame_bytes: int = 9216
     #: segments that may wait for the fold at each port: a power of two, 4 to 256
     waiting_segments: int = 32
+    #: whether packets are counted by contributor too, not by context alone: it takes 160 bits for each of them
+    telemetry: bool = True
 
     def __post_init__(self):
         self._one_of("beat_bytes", (8, 16, 32, 64))
@@ -68,8 +73,12 @@ class Config:
         self._between("queue_bits", 1, 16)
         self._between("udp_port", 1, 65535)
         self._between("tick_bits", 4, 20)
+        if self.places != 0 or isinstance(self.places, bool):
+            self._power_of_two("places", self.leaves, self.contexts * self.leaves)
         self._between("frame_bytes", 256, 16384)
         self._power_of_two("waiting_segments", 4, 256)
+        self._one_of("telemetry", (False, True))
+        object.__setattr__(self, "telemetry", bool(self.telemetry))
         if self.frame_bytes < self.segment_bytes + MOST_HEADER_BYTES:
             raise ValueError(
                 f"frame_bytes is {self.frame_bytes}: a segment of {self.segment_bytes} bytes and its headers take up "
@@ -131,6 +140,11 @@ class Config:
     def leaves(self) -> int:
         """Leaves of the fold's tree: contributors rounded up to a power of two."""
         return 1 << self.levels
+
+    @property
+    def pool_places(self) -> int:
+        """Places for contributors of all contexts: ``places``, or all that contexts and contributors can fill."""
+        return self.places or self.contexts * self.leaves
 
     @property
     def segment_beats(self) -> int:

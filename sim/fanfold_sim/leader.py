@@ -1,15 +1,17 @@
 """The leader's side of the protocol: builds what a leader core sends to its NIC and reads what comes back.
 
-It knows no time and repeats nothing: who uses it sends the frames, when ``may_send`` allows, and hands it what comes.
+It knows no time: who uses it sends the frames, when ``may_send`` allows, repeats what it thinks lost, and hands it what
+comes.
 """
 
 import dataclasses
 from dataclasses import dataclass
 
 from fanfold.codes import Collective, DataType, Direction, Operator, Status
+from fanfold.wire import FAULT, FAULT_OF_ONE_BYTES
 
 from .frames import Address, Packet, build, parse
-from .records import read_total, record
+from .records import Fault, read_fault, read_total, record
 
 __all__ = ["Answer", "Leader"]
 
@@ -20,7 +22,8 @@ _TAGS = 1 << 32
 class Answer:
     """What came back for segment ``coll_tag``: success with a payload, or a status that says why not.
 
-    ``ranks`` is the size of the communicator, in the answer to a registration that succeeded.
+    A status other than 0 may come before the segment was sent: the others did not wait for this leader. ``ranks`` is
+    the size of the communicator, in the answer to a registration that succeeded.
     """
 
     collective: Collective | int
@@ -33,6 +36,13 @@ class Answer:
     def ok(self) -> bool:
         """Whether it succeeded."""
         return self.status is Status.OK
+
+    @property
+    def fault(self) -> Fault | None:
+        """Who was at fault, if it failed and the NIC that found it says so."""
+        if self.ok or len(self.payload) not in (FAULT_OF_ONE_BYTES, FAULT.bytes):
+            return None
+        return read_fault(self.payload)
 
 
 class Leader:
@@ -56,7 +66,10 @@ class Leader:
         self.window = 1
         #: ranks of the communicator, once the registration is answered
         self.ranks: int | None = None
-        self._unanswered: set[int] = set()
+        #: what was sent and has no result yet
+        self._unanswered: dict[int, Packet] = {}
+        #: segments that ended without this leader, which has still to come to them
+        self._over: set[int] = set()
 
     @property
     def may_send(self) -> bool:
@@ -124,11 +137,26 @@ class Leader:
         """The last segment: the communicator is freed."""
         return self._send(collective=Collective.DEREGISTER)
 
-    def _send(self, **fields) -> bytes:
-        frame = build(self.packet(**fields))
-        self._unanswered.add(self.coll_tag)
+    def repeat(self, coll_tag: int) -> bytes:
+        """Once more what was sent for a segment, marked as a repeat. Raises ``KeyError`` when its result is here."""
+        return build(dataclasses.replace(self._unanswered[coll_tag], repeat=1))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the next segment has failed already: ``skip`` it."""
+        return self.coll_tag in self._over
+
+    def skip(self) -> None:
+        """Sends nothing for the next segment. Raises ``KeyError`` when it is not over."""
+        self._over.remove(self.coll_tag)
         self.coll_tag = (self.coll_tag + 1) % _TAGS
-        return frame
+
+    def _send(self, **fields) -> bytes:
+        packet = self.packet(**fields)
+        self._unanswered[self.coll_tag] = packet
+        self._over.discard(self.coll_tag)
+        self.coll_tag = (self.coll_tag + 1) % _TAGS
+        return build(packet)
 
     # -------------------------------------------------------------------------------------------------- what it hears
 
@@ -137,13 +165,20 @@ class Leader:
         packet = parse(frame, self.address.port)
         if packet is None or packet.damage or not self._is_mine(packet):
             return None
-        if packet.coll_tag not in self._unanswered:
+        if packet.coll_tag in self._unanswered:
+            del self._unanswered[packet.coll_tag]
+        elif self._is_ahead(packet.coll_tag) and packet.status is not Status.OK and packet.coll_tag not in self._over:
+            self._over.add(packet.coll_tag)
+        else:
             return None
-        self._unanswered.remove(packet.coll_tag)
         ranks = None
         if packet.collective is Collective.REGISTER and packet.status is Status.OK:
             ranks = self.ranks = read_total(packet.payload)
         return Answer(packet.collective, packet.coll_tag, packet.status, packet.payload, ranks)
+
+    def _is_ahead(self, coll_tag: int) -> bool:
+        """Whether a segment has not been sent yet."""
+        return (coll_tag - self.coll_tag) % _TAGS < _TAGS // 2
 
     def _is_mine(self, packet: Packet) -> bool:
         here = dataclasses.replace(self.address, tags=(), queue=0)

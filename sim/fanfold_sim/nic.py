@@ -5,7 +5,7 @@ out with the cycles in which their first and last beats left.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from typing import Protocol
 from fanfold.codes import Port
 from fanfold.config import Config
 
-__all__ = ["MAKERS", "Departure", "Nic", "make_nic"]
+__all__ = ["MAKERS", "Departure", "Nic", "Timing", "make_nic"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,42 @@ class Departure:
     bad: bool
     first_cycle: int
     last_cycle: int
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a NIC waits for, in ticks of 2^``Config.tick_bits`` cycles; a new NIC waits for ever and repeats nothing.
+
+    Raises ``ValueError`` naming the member, its value and what is allowed.
+    """
+
+    #: how long a segment or a registration may wait for contributors, where its record says 0; 0: for ever
+    abort_ticks: int = 0
+    #: between two packets to a parent that does not answer; 0: none is repeated
+    retry_ticks: int = 0
+    #: how many times such a packet is repeated
+    retry_limit: int = 0
+    #: how long a context with children answers them after its deregistration; 0: not at all
+    linger_ticks: int = 0
+    #: time counts while segments are open, also where nothing ends by it
+    measure: bool = False
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            most = _MOST[field.name]
+            if not isinstance(value, int) or not 0 <= value <= most:
+                raise ValueError(f"{field.name} is {value!r}: it must be a whole number from 0 to {most}")
+
+
+#: the largest value of each register behind ``Timing``
+_MOST = {
+    "abort_ticks": 0xFFFF_FFFF,
+    "retry_ticks": 0xFFFF,
+    "retry_limit": 0xFFFF,
+    "linger_ticks": 0xFFFF,
+    "measure": 1,
+}
 
 
 class Nic(Protocol):
@@ -50,12 +86,16 @@ class Nic(Protocol):
     def set_local_mac(self, mac: int) -> None:
         """Tells the NIC its MAC address: registrations to another one are regular traffic. 0, as after a reset: any."""
 
+    def set_timing(self, timing: Timing) -> None:
+        """Tells the NIC what to wait for; meant for a NIC without open contexts: what is timed already may end by the
+        old figures."""
+
     def run(self, until: int) -> list[Departure]:
         """Runs the cycles before ``until``; what left completely in them, in order of ``last_cycle`` (host first)."""
 
     @property
     def quiet(self) -> bool:
-        """Nothing is waiting to go in, and nothing can come out any more without a new frame."""
+        """Nothing is waiting to go in, nothing is timed, and nothing can come out any more without a new frame."""
 
     def accepted_cycles(self) -> list[tuple[Port, int, int]]:
         """For each offered frame completely in since the last call: port, cycles of its first and last beat."""

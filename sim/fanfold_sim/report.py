@@ -6,6 +6,7 @@ from typing import Any
 
 from fanfold.config import Config
 
+from .fault_report import FaultReport
 from .host.parameters import HostParameters, NetworkParameters
 from .network import Channel
 
@@ -58,10 +59,16 @@ class Report:
     versions: dict[str, str]
     #: what was written, by kind
     files: dict[str, list[str]] = field(default_factory=dict)
+    #: what was injected, and what came of it
+    faults: FaultReport | None = None
+    #: why the collective was done in software, or nothing
+    fallback: str = ""
+    #: collectives, one after another; latency and parts are those of the first
+    times: int = 1
 
     @property
     def correct(self) -> bool:
-        """Every core's result is bit-exact with the reference order."""
+        """Every core's result is bit-exact with the reference order; of injected runs, every one that succeeded."""
         return not self.wrong
 
     @property
@@ -106,17 +113,26 @@ class Report:
             "network": dict(vars(self.network)),
             "links": {link.name: {"packets": link.traffic.packets, "bytes": link.traffic.bytes} for link in self.links},
             "counters": self.counters,
+            "collectives": self.times,
+            "fallback": self.fallback or None,
+            "faults": None if self.faults is None else self.faults.as_dict(),
             "files": self.files,
         }
 
     def lines(self) -> Iterator[str]:
         """The report as text, a line at a time."""
         yield from self._what_ran()
-        yield _row("result", f"correct: all {self.ranks} cores have the reference's bits" if self.correct else "WRONG")
+        if self.fallback:
+            yield _row("fallback", f"done in software, by regular frames: {self.fallback}")
+        yield _row("result", self._result())
         if self.wrong:
             yield _row("", self.wrong)
+        if self.faults is not None:
+            for label, text in self.faults.rows():
+                yield _row(label, text)
         if self.latency_ps:
-            yield _row("latency", f"{_ns(self.latency_ps)} ns on the critical path, of which")
+            which = "of the first, " if self.times > 1 else ""
+            yield _row("latency", f"{_ns(self.latency_ps)} ns {which}on the critical path, of which")
             for name, time in self.parts_ps.items():
                 extra = f"  ({self.nic_cycles} cycles)" if name == "nic" else ""
                 yield _row("", f"{name.replace('_', ' '):14}{_ns(time):>12} ns  {time / self.latency_ps:6.1%}{extra}")
@@ -125,11 +141,20 @@ class Report:
             for at, path in enumerate(paths):
                 yield _row("" if at else kind, path)
 
+    def _result(self) -> str:
+        if not self.correct:
+            return "WRONG"
+        if self.faults is not None and self.faults.verdict.failed:
+            return self.faults.summary
+        each = f" in each of {self.times} collectives" if self.times > 1 else ""
+        return f"correct: all {self.ranks} cores have the reference's bits{each}"
+
     def _what_ran(self) -> Iterator[str]:
         what = self.collective
         if self.operator:
             what += f", {self.operator} of {self.data_type}, {_count(self.bytes, 'byte')} a core"
-        yield _row("ran", f"{what}, {_count(self.segments, 'segment')}, seed {self.seed}")
+        often = f", {self.times} times" if self.times > 1 else ""
+        yield _row("ran", f"{what}, {_count(self.segments, 'segment')}, seed {self.seed}{often}")
         yield _row("cluster", f"{_count(self.nodes, 'node')} of {self.machine}")
         yield _row("groups", f"by {self.group_by}: {_count(self.leaders, 'leader')} a node, {self.ranks} cores in all")
         config = self.config

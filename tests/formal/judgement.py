@@ -2,10 +2,13 @@
 
 from amaranth import *
 
+from fanfold.admission.judge import verdict_layout
 from fanfold.admission.layouts import screened_layout
+from fanfold.admission.undelivered import Undelivered
 from fanfold.codes import Origin, Status
 from fanfold.config import Config
 from fanfold.registry.ports import slot_layout
+from fanfold.wire import FLAGS
 
 __all__ = ["CONFIG", "Judgement", "told_of"]
 
@@ -45,41 +48,86 @@ class Judgement:
         proof.assume(~beat.valid | (beat.p.first == ~inside), "a packet begins where the one before has ended")
 
         self.kept = Signal(slot_layout(CONFIG), name="kept")
-        self.kept_limited = Signal(name="kept_limited")
         self.record = Signal(slot_layout(CONFIG), name="record")
-        limited = Signal(name="limited")  # a window of results is not delivered yet
-        at_limit = proof.inside("undelivered.at_limit").bit_select(packet.context, 1)
-        m.d.comb += [
-            self.record.eq(Mux(self.first, Value.cast(found), Value.cast(self.kept))),
-            limited.eq(Mux(self.first, at_limit, self.kept_limited)),
-        ]
-        m.d.sync += [self.kept.eq(self.record), self.kept_limited.eq(limited)]
-        self._judge(m, packet, self.record, limited)
+        m.d.comb += self.record.eq(Mux(self.first, Value.cast(found), Value.cast(self.kept)))
+        m.d.sync += self.kept.eq(self.record)
+        # what is still under way of the packet's context when its first beat is judged
+        self.under_way = {}
+        for name in ("at_limit", "waiting", "sending"):
+            at_first, now = Signal(name=f"kept_{name}"), Signal(name=f"judged_{name}")
+            found_now = proof.inside(f"undelivered.{name}").bit_select(packet.context, 1)
+            m.d.comb += now.eq(Mux(self.first, found_now, at_first))
+            m.d.sync += at_first.eq(now)
+            self.under_way[name] = now
+        self._judge(m, packet, self.record)
+        for context in range(CONFIG.contexts):
+            singles = proof.inside(f"undelivered.singles_{context}")
+            gone = proof.dut.host_single_done[context] + proof.dut.net_single_done[context]
+            proof.assume(gone <= singles, f"context {context}: only single packets that were given are done")
+            room = singles < Undelivered(CONFIG).singles
+            proof.assume(room, f"context {context}: there are never as many single packets as there is room for")
 
-    def _judge(self, m, packet, record, limited):
+    def _judge(self, m, packet, record):
+        header = packet.header
+        limited, waiting, sending = (self.under_way[name] for name in ("at_limit", "waiting", "sending"))
         self.total = Signal(range(CONFIG.contributors + 1), name="judged_total")
-        self.here = record.present.bit_select(packet.header.source[: CONFIG.levels], 1)
-        self.folds = (record.missing == 1) & ~packet.down  # it is the contribution that completes the segment
-        self.yields = packet.down | (self.folds & packet.geometry.root)  # its result is to be delivered
+        self.here = record.present.bit_select(header.source[: CONFIG.levels], 1)
+        self.full = Signal(name="judged_full")  # it is the contribution that completes the segment
+        self.yields = packet.down | ((record.missing == 1) & packet.geometry.root)  # its result is to be delivered
         self.crowded = limited & self.yields
-        self.up, self.accepted = Signal(name="judged_up"), Signal(name="judged_accepted")
-        self.status, self.empty = Signal(16, name="judged_status"), Signal(name="judged_empty")
-        in_turn = (record.turn == packet.header.coll_tag) & ~self.crowded
-        screened = (packet.origin != Origin.ANNOUNCED) & (packet.refusal == Status.OK) & in_turn
-        down = screened & packet.down & record.waiting & ~packet.too_long
+        turn = record.turn == header.coll_tag
+        received = (packet.origin == Origin.RECEIVED) & (packet.refusal == Status.OK)
+        alone = turn & ~waiting & (packet.refusal == Status.OK)
+        last = record.last.valid & ((record.turn - header.coll_tag)[:32] == CONFIG.window)
+        before = (header.coll_tag - record.turn)[31]
+        asked = (
+            received & ~packet.down & before & (FLAGS(header.flags).repeat | (last & (record.last.status != Status.OK)))
+        )
+        verdicts = {
+            "up": received & ~packet.down & ~packet.lingering & turn & ~self.crowded & ~record.waiting & ~self.here,
+            "down": received & packet.down & turn & ~packet.too_long
+            & ((~self.crowded & record.waiting) | (~waiting & header.status.any())),
+            "announced": packet.origin == Origin.ANNOUNCED,
+            "overdue": alone & (packet.origin == Origin.OVERDUE) & record.begun & ~record.waiting
+            & (record.missing == header.source),
+            "given_up": alone & (packet.origin == Origin.GIVEN_UP) & record.waiting,
+            "repeated": turn & (packet.refusal == Status.OK) & (packet.origin == Origin.REPEATED) & record.waiting
+            & ~sending,
+            "answered": asked & ~sending,
+        }  # fmt: skip
+        self.verdicts = {name: Signal(name=f"judged_{name}") for name in verdicts}
+        m.d.comb += [self.verdicts[name].eq(condition) for name, condition in verdicts.items()]
+        self.up, self.down = self.verdicts["up"], self.verdicts["down"]
+        overdue, given_up = self.verdicts["overdue"], self.verdicts["given_up"]
+        self.accepted, self.changes = Signal(name="judged_accepted"), Signal(name="judged_changes")
+        self.status, self.goes, self.short = Signal(16, name="judged_status"), Signal(), Signal()
+        self.ends = Signal(name="judged_ends")
+        failed = record.begun & (record.status != Status.OK)  # before it
+        reported = header.status.any()
         m.d.comb += [
             self.total.eq(packet.geometry.leaders + packet.geometry.children),
-            self.up.eq(screened & ~packet.down & ~record.waiting & ~self.here),
-            self.accepted.eq((packet.origin == Origin.ANNOUNCED) | self.up | down),
-            self.empty.eq(
-                Mux(self.up, self.status != 0, (packet.origin != Origin.ANNOUNCED) & packet.header.status.any())
+            self.full.eq(self.up & (record.missing == 1)),
+            self.accepted.eq(Cat(*self.verdicts.values()).any()),
+            self.changes.eq(self.up | self.down | overdue | given_up),
+            self.ends.eq(self.down | given_up | ((self.full | overdue) & packet.geometry.root)),
+            # a contribution to a segment that has failed already is needed no more, but to end it
+            self.goes.eq(self.accepted & ~(self.up & failed & ~self.full)),
+            self.short.eq(
+                Mux(self.up, (self.status != 0) & ~(~failed & reported), overdue & failed)
+                | self.verdicts["repeated"] | self.verdicts["answered"]
             ),
-        ]
-        with m.If(record.begun & (record.status != Status.OK)):
+        ]  # fmt: skip
+        with m.If(given_up):
+            m.d.comb += self.status.eq(Status.PEER_GONE.value)
+        with m.Elif(self.down):
+            m.d.comb += self.status.eq(header.status)
+        with m.Elif(failed):
             m.d.comb += self.status.eq(Value.cast(record.status))
+        with m.Elif(overdue):
+            m.d.comb += self.status.eq(Status.TIMED_OUT.value)
         with m.Elif(packet.failing != Status.OK):
             m.d.comb += self.status.eq(Value.cast(packet.failing))
-        with m.Elif(record.begun & (told_of(record) != told_of(packet.header))):
+        with m.Elif(record.begun & (told_of(record) != told_of(header))):
             m.d.comb += self.status.eq(Status.MISMATCH.value)
 
     def is_kept(self, proof) -> None:
@@ -101,4 +149,10 @@ class Judgement:
         proof.lemma(~self.known | (slot == self.slot), "the slot is that of the tag")
         stands = ~self.known | self.first
         proof.lemma(stands | (proof.inside("held") == Value.cast(self.kept)), "the record is kept as it was found")
-        proof.lemma(stands | (proof.inside("was_crowded") == self.crowded), "so is whether there was room")
+        judged = verdict_layout()(proof.inside("judged"))
+        for name, verdict in self.verdicts.items():
+            proof.lemma(stands | (judged[name] == verdict), f"so is the verdict: {name}")
+        proof.lemma(
+            self.came | (proof.inside("inside") == self.inside), "between beats it is known whether one is inside"
+        )
+        proof.lemma(~self.came | proof.inside("inside"), "and while there is one")

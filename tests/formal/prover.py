@@ -146,6 +146,22 @@ class Proof:
         memory.read_port(domain="comb", addr=where, data=contents, en=Const(1), transparent_for=())
         return contents
 
+    def registers(self) -> list[tuple[str, Signal]]:
+        """All registers of the component, with their names as ``inside`` takes them."""
+
+        def below(fragment, path):
+            signals = {
+                id(signal): signal
+                for statement in fragment.statements.get("sync", ())
+                for signal in statement._lhs_signals()
+            }
+            for signal in signals.values():
+                yield f"{path}{signal.name}", signal
+            for part, name, _ in fragment.subfragments:
+                yield from below(part, f"{path}{name}.")
+
+        return list(below(self._fragment, ""))
+
     def _find(self, path):
         fragment = self._fragment
         *names, last = path.split(".")

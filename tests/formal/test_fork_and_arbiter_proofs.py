@@ -59,22 +59,26 @@ def arbiter_holds(proof):
         same = Value.cast(port.payload) == Value.cast(dut.o.payload)
         proof.require(~chosen | ((dut.o.valid == port.valid) & (same | ~port.valid)), f"{name}: is what goes out")
         proof.require(takes == (moves & chosen), f"{name}: moves in when and only when it moves out")
-        waits_its_turn(proof, index, port.valid & ~takes & (~begun | (owner != index)), moves & dut.o.p.last)
+        waits, ends = port.valid & ~takes & (~begun | (owner != index)), moves & dut.o.p.last
+        waits_its_turn(proof, index, waits, ends)
+        goes_first(proof, index, waits, ends)
         taken.append(takes)
     proof.require(moves == Cat(*taken).any(), "what goes out came in")
 
     waits, between = Signal(), Signal()
     m.d.comb += between.eq(Mux(dut.o.valid, moves & dut.o.p.last, ~begun))
-    m.d.sync += waits.eq((Cat(port.valid for port in dut.i) & ~Cat(*taken)).any() & between & ~dut.coming.any())
+    told = dut.coming.any() | dut.first.any()
+    m.d.sync += waits.eq((Cat(port.valid for port in dut.i) & ~Cat(*taken)).any() & between & ~told)
     proof.require(~waits | dut.o.valid, "a packet that waits goes out in the next cycle")
     proof.cover(waits & (dut.source == 0), "a packet goes out at once after another one")
 
 
 def waits_its_turn(proof, index, waits, ends):
-    """Counts the packets of others that end (``ends``) while input ``index`` offers one and is not let in."""
+    """Counts the packets of others that end (``ends``) while input ``index`` offers one, is not let in, and no input
+    goes before the others."""
     m, count = proof.m, len(proof.dut.i)
     passed = Signal(range(2 * count), name=f"passed_{index}")
-    m.d.sync += passed.eq(Mux(waits, passed + ends, 0))
+    m.d.sync += passed.eq(Mux(waits & ~proof.dut.first.any(), passed + ends, 0))
     proof.require(passed < count, f"i{index}: is let in after at most {count - 1} packets of others")
     turns = Signal(range(count + 1), name=f"turns_{index}")  # inputs that come before this one, with the chosen one
     with m.Switch(proof.dut.source):
@@ -83,6 +87,16 @@ def waits_its_turn(proof, index, waits, ends):
                 m.d.comb += turns.eq((index - chosen) % count)
     proof.lemma(passed + turns < count, f"i{index}: the packets that may still pass become fewer")
     proof.cover((passed == count - 1) & ~waits, f"i{index}: is let in after {count - 1} packets of others")
+
+
+def goes_first(proof, index, waits, ends):
+    """Counts the packets of others that end while input ``index`` waits and is the lowest that goes first."""
+    m, first = proof.m, proof.dut.first
+    passed = Signal(range(4), name=f"passed_first_{index}")
+    m.d.sync += passed.eq(Mux(waits & first[index] & ~first[:index].any(), passed + ends, 0))
+    proof.require(passed < 2, f"i{index}: goes first after at most one packet of others")
+    proof.lemma((passed == 0) | (proof.dut.source == index), f"i{index}: goes first after the packet at hand")
+    proof.cover((passed == 1) & ~waits, f"i{index}: goes first after a packet of others")
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -56,6 +56,11 @@ FAULTS = {
         *("reversed(range(1, self._count))", "sorted(range(1, 3), key=lambda step: -((index + step) % 3))"),
         "is let in after at most 2 packets of others",
     ),
+    "an arbiter that lets the last of those that go first go first": (
+        *(PacketArbiter, (BEAT, 3), arbiter_holds),
+        *("for index in reversed(range(self._count)):", "for index in range(self._count):"),
+        "goes first after at most one packet of others",
+    ),
     "a packet queue that offers a beat before its packet is whole": (
         *(PacketQueue, (BEAT, 4), packet_queue_holds),
         *("read.en.eq((tail != whole)", "read.en.eq((tail != head)"),
@@ -83,31 +88,51 @@ FAULTS = {
     ),
     "a decision that forgets how crowded it was": (
         *(Decide, (CONFIG,), decision_holds),
-        *("~Mux(now.first, crowded, was_crowded)", "~crowded"),
-        "accepted packets write, and nothing else|the beats of an accepted packet",
+        *("Mux(now.first, Value.cast(judge.verdict), Value.cast(judged))", "judge.verdict"),
+        "packets that change something write, and nothing else|the beats of an accepted packet",
     ),
     "a decision that forgets the first failure": (
         *(Decide, (CONFIG,), records_hold),
-        *("Mux(record.begun & (record.status != Status.OK), record.status, mine)", "mine"),
-        "the first failure stays",
+        *("Mux(failed, Value.cast(record.status), Value.cast(mine))", "mine"),
+        *("the first failure stays", "fanfold.admission.outcome"),
     ),
-    "a decision that counts a result as a contribution": (
+    "a decision that goes on after a result": (
         *(Decide, (CONFIG,), records_hold),
-        *("m.If(down | (full & geometry.root))", "m.If(full & geometry.root)"),
-        "a record written is sound|the turn moves",
+        *("effect.ends.eq(verdict.down | verdict.given_up", "effect.ends.eq(verdict.given_up"),
+        *("a record written is sound|the turn moves", "fanfold.admission.outcome"),
+    ),
+    "a decision that counts a repeat again": (
+        *(Decide, (CONFIG,), decision_holds),
+        *("self.in_turn & ~record.waiting & ~here", "self.in_turn & ~record.waiting"),
+        *("a contributor that is in|packets that change something write", "fanfold.admission.judge"),
+    ),
+    "a decision that lets a timer end what has changed": (
+        *(Decide, (CONFIG,), decision_holds),
+        *("& (record.missing == header.source)", ""),
+        *("packets that change something write, and nothing else", "fanfold.admission.judge"),
+    ),
+    "a decision that gives up while results are under way": (
+        *(Decide, (CONFIG,), decision_holds),
+        *("alone.eq(turn & ~self.undelivered)", "alone.eq(turn)"),
+        *("packets that change something write, and nothing else", "fanfold.admission.judge"),
+    ),
+    "a decision that forgets how the last segment ended": (
+        *(Decide, (CONFIG,), records_hold),
+        *("*(after.last[part].eq(said[part]) for part, _ in said.shape()),", ""),
+        *("the last ending is the one that is remembered", "fanfold.admission.outcome"),
     ),
     "a decision that reads the record again": (
         *(Decide, (CONFIG,), decision_holds),
         *("m.If(valid & now.first):\n            m.d.sync += held", "m.If(valid):\n            m.d.sync += held"),
-        "accepted packets write, and nothing else|the beats of an accepted packet|out of turn",
+        "packets that change something write, and nothing else|the beats of an accepted packet|out of turn",
     ),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_is_found(tmp_path, fault):
-    component, arguments, holds, right, wrong, broken = FAULTS[fault]
-    proof = Proof(planted(component, right, wrong)(*arguments), lemmas=False)
+    component, arguments, holds, right, wrong, broken, *module = FAULTS[fault]
+    proof = Proof(planted(component, right, wrong, *module)(*arguments), lemmas=False)
     holds(proof)
     with pytest.raises(Refuted, match=broken):
         proof.check(tmp_path, depth=12)

@@ -98,7 +98,10 @@ class Pressure:
 
     def registration(self, member: Leader) -> bytes:
         window = self.config.window
-        return member.register(ranks=1, leaders=self.leaders, children=self.children, window=window, parent=self.parent)
+        total = self.leaders + self.children  # where the member is a child
+        return member.register(
+            ranks=1, leaders=self.leaders, children=self.children, window=window, parent=self.parent, parent_total=total
+        )
 
     def _parents_answer(self, member: Leader) -> Packet:
         return Packet(
@@ -167,6 +170,29 @@ class Pressure:
         )
         self.send(self.port(member), build(wrong), member.address.queue)
 
+    def flood(self, cycles: int, gap: tuple[int, int]) -> dict[Port, int]:
+        """Whole segments that are refused for their sequence number, back to back at both ports but for regular frames
+        ``gap`` cycles apart; how many of them were sent."""
+        begun = self.nic.cycle
+        due = dict.fromkeys(Port, begun)
+        sent = dict.fromkeys(Port, 0)
+        members = {port: [each for each in self.groups[0] if self.port(each) is port] for port in Port}
+        while self.nic.cycle < begun + cycles:
+            for port in Port:
+                while self._free[port] < self.nic.cycle + 2 * _STEP:
+                    if due[port] <= self._free[port]:
+                        self.regular(port)
+                        due[port] += self._choices.randrange(*gap)
+                    else:
+                        member = self._choices.choice(members[port])
+                        good = member.packet(payload=bytes(self.config.segment_bytes))
+                        early = replace(good, coll_tag=(good.coll_tag + 3 * self.config.window) % (1 << 32))
+                        self.send(port, build(early), member.address.queue)
+                        sent[port] += 1
+            self.run(_STEP)
+        self.settle()
+        return sent
+
     def everything(self, cycles: int, gap: tuple[int, int], collectives: bool, stalled: bool = False) -> None:
         """Regular frames ``gap`` cycles apart at both ports for a while, with or without collectives in between.
 
@@ -196,7 +222,7 @@ class Pressure:
 
     def settle(self) -> None:
         """Runs until nothing moves any more."""
-        for _ in range(200):
+        for _ in range(600):
             self.run(200)
             if self.nic.quiet:
                 return

@@ -1,6 +1,7 @@
 """The configuration refuses what cannot be, with the value and what may be, and survives a round trip."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -30,6 +31,9 @@ from fanfold.config import DEFAULT_OPERATORS, DEFAULT_TYPES, PRESETS, Config
         ("frame_bytes", 255, "frame_bytes is 255: it must be a whole number from 256 to 16384"),
         ("frame_bytes", 1135, "frame_bytes is 1135: a segment of 1024 bytes and its headers take up to 1136"),
         ("waiting_segments", 2, "waiting_segments is 2"),
+        ("places", 4, "places is 4: it must be a whole number from 8 to 32"),
+        ("places", 64, "places is 64: it must be a whole number from 8 to 32"),
+        ("places", 24, "places is 24: it must be a power of two from 8 to 32"),
         ("waiting_segments", 48, "waiting_segments is 48: it must be a power of two from 4 to 256"),
     ],
 )
@@ -45,6 +49,12 @@ def test_what_has_no_use_is_refused_when_it_was_asked_for():
     message = r"types has float64_int32: it is not defined with any of the operators \(sum\)"
     with pytest.raises(ValueError, match=message):
         Config(operators=(Operator.SUM,), types=(DataType.INT32, DataType.FLOAT64_INT32))
+
+
+def test_places_are_as_many_as_there_may_be_contributors_unless_it_is_said():
+    assert Config().pool_places == 32
+    assert Config(places=16).pool_places == 16
+    assert replace(Config(), contexts=16, contributors=100).pool_places == 16 * 128
 
 
 def test_defaults_leave_out_what_has_no_use():

@@ -150,12 +150,12 @@ def test_yosys_words_come_through():
 def test_generated_twice_is_the_same(tmp_path):
     first = export.generate(TINY, tmp_path / "one")
     second = export.generate(TINY, tmp_path / "two")
-    assert [path.name for path in first] == ["fanfold.v", "fanfold.json"]
+    assert [path.name for path in first] == ["fanfold.v", "fanfold.json", "fanfold.h", "index.html"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
 def test_tools_take_the_whole(tmp_path):
-    source, beside = export.generate(TINY, tmp_path, "nic")
+    source, beside, *_ = export.generate(TINY, tmp_path, "nic")
     lint(source)
     if toolchain.icarus():
         icarus([source], tmp_path / "nic")
@@ -178,7 +178,7 @@ def test_tools_take_the_whole(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("beat_bytes", [8, 16, 32, 64])
 def test_tools_take_every_beat_width(tmp_path, beat_bytes):
-    source, _ = export.generate(Config(beat_bytes=beat_bytes), tmp_path)
+    source, *_ = export.generate(Config(beat_bytes=beat_bytes), tmp_path)
     lint(source)
     if toolchain.icarus():
         icarus([source], tmp_path / "nic")

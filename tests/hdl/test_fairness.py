@@ -1,5 +1,7 @@
 """Regular frames among collectives, by how much they are delayed; one direction while the other is stuck."""
 
+from dataclasses import replace
+
 import pytest
 from pressure import LONG_WINDOWS, WIDE, Pressure, longest_packet
 
@@ -10,6 +12,8 @@ from fanfold_sim.toolchain import has_compiler
 pytestmark = pytest.mark.skipif(not has_compiler(), reason="Verilated models need a C++ compiler")
 
 CONFIGURATIONS = {"8": LONG_WINDOWS, "64": WIDE}
+#: the same, with room for all that children may have unanswered: what is refused among it may still be too much
+ROOMY = {"8": replace(LONG_WINDOWS, waiting_segments=256), "64": WIDE}
 #: cycles beside a packet's beats: the turn of the arbiter, and a beat that is not the output's last
 FIXED = 2
 PARENT = Address(0x020000000F00, 0x0A000F00, 7000)
@@ -52,14 +56,52 @@ def test_leaders_at_full_rate(config, stalled):
     assert refused > 10 and counters["host_copies"] > 100
 
 
-def test_leaders_and_children_at_full_rate():
-    """Both ports bring more than the fold takes: one waits for the other, but for no longer than windows are short."""
-    half = WIDE.contributors // 2
-    more, pressure = more_than_alone(WIDE, leaders=half, children=half)
-    assert all(each <= longest_packet(WIDE) + FIXED for each in more.values()), more
+@pytest.mark.parametrize("width", ROOMY)
+def test_leaders_and_children_at_full_rate(width):
+    """Both ports bring more than the fold takes: packets wait for it, regular frames do not."""
+    config = ROOMY[width]
+    half = config.contributors // 2
+    more, pressure = more_than_alone(config, leaders=half, children=half)
+    assert all(each <= longest_packet(config) + FIXED for each in more.values()), more
     counters = pressure.nic.counters()
     assert counters["net_dropped"] == counters["net_cut"] == 0
-    assert counters["folded"] > 100
+    refused = sum(count for name, count in counters.items() if name.startswith("refused_"))
+    registrations = sum(map(len, pressure.groups))
+    decided = registrations + counters["contributions"] + refused
+    assert decided + counters["net_overrun"] == counters["host_tagged"] + counters["net_tagged"], (
+        "all are accounted for"
+    )
+    assert counters["net_overrun"] < counters["net_tagged"] // 20 and counters["folded"] > 100
+
+
+def test_more_than_the_fold_takes(config):
+    """Both ports bring nothing but tagged packets, until the network's do not fit any more: these are dropped whole and
+    counted, regular frames of both ports pass as if there were none, and everything is right afterwards."""
+    half = config.contributors // 2
+    people = {"leaders": half, "children": half}
+    alone, _ = delays(config, collectives=False, **people)
+    pressure = Pressure(config, **people)
+    before = pressure.nic.counters()
+    packet = longest_packet(config)
+    sent = pressure.flood(300 * packet, (3 * packet, 9 * packet))
+    found = {name: count - before[name] for name, count in pressure.nic.counters().items() if count != before[name]}
+    overrun = found.pop("net_overrun")
+    frames = {f"{port.name.lower()}_{name}": count for port in Port for name, count in (
+        ("tagged", sent[port]), ("regular", len(pressure.delays[Port(1 - port.value)])),
+    )}  # fmt: skip
+    assert found == {**frames, "refused_out_of_window": sum(sent.values()) - overrun}, "refused, or counted as dropped"
+    assert sent[Port.NET] // 8 < overrun < sent[Port.NET]
+    for port, each in pressure.delays.items():
+        assert len(each) > 40
+        assert max(each) == alone[port], "nothing leaves but regular frames, and they do not wait"
+    members = [member for group in pressure.groups for member in group]
+    answered = pressure.answered
+    for _ in range(4):
+        for member in members:
+            pressure.contribute([member])
+            pressure.settle()
+    assert pressure.answered == answered + 4 * len(members)
+    assert pressure.nic.counters()["net_overrun"] == overrun
 
 
 def test_a_host_that_takes_nothing(config):

@@ -9,6 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from fanfold.config import Config
 from fanfold.control.events import events_layout
+from fanfold.control.reports import report_layout
+from fanfold.control.timing import timing_layout
 from fanfold.edge import Fanfold
 from fanfold.streams import Skid
 from fanfold.wire import frame_layout
@@ -29,9 +31,14 @@ class PassThroughEngine(wiring.Component):
                 "host_o": Out(frames),
                 "net_o": Out(frames),
                 "events": Out(events_layout()),
+                "timed": Out(1),
+                "reports": Out(stream.Signature(report_layout(config), always_ready=True)),
+                "opened": Out(stream.Signature(range(config.contexts), always_ready=True)),
+                "now": Out(32),
                 "open_contexts": Out(config.contexts),
                 "release": In(stream.Signature(range(config.contexts))),
                 "local_mac": In(48),
+                "timing": In(timing_layout()),
             }
         )
         self._config = config

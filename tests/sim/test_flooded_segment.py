@@ -65,7 +65,9 @@ class Segment:
         """Both leaders of a node register."""
         root = self.nodes[0]
         place = (
-            dict(children=2) if node is root else dict(parent=root.address, parent_index=node.number + 1, children=0)
+            dict(children=2)
+            if node is root
+            else dict(parent=root.address, parent_index=node.number + 1, parent_total=4, children=0)
         )
         for leader in node.leaders:
             self.offer(node, leader, leader.register(ranks=10, leaders=2, window=2, node=node.number, **place))

@@ -30,7 +30,7 @@ def test_what_an_instance_folds_is_printed_and_written(tmp_path, capsys, monkeyp
     monkeypatch.setattr(export, "verilog", lambda top, name, *, simulation: f"module {name}; endmodule\n")
     assert generate(tmp_path, "--operators", "bor,max,Sum", "--types", "uint8, float16") == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed[2:] == ["folds bor of uint8", "folds max, sum of uint8, float16"]
+    assert printed[4:] == ["folds bor of uint8", "folds max, sum of uint8, float16"]
     description = json.loads((tmp_path / "fanfold.json").read_text())
     assert description["configuration"]["operators"] == ["bor", "max", "sum"]
     assert description["configuration"]["types"] == ["uint8", "float16"]

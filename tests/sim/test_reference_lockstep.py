@@ -75,7 +75,7 @@ def test_a_life_of_a_communicator_at_the_root(pair):
             gone += pair.give(port, make(one), queue=queue, until=220 if place == 2 else 40)
         return gone
 
-    answers = all_give(lambda one: one.register(ranks=3, leaders=2, children=1, window=2))
+    answers = all_give(lambda one: one.register(ranks=3, leaders=2, children=1, window=2, parent_total=3))
     assert len(answers) == 3
     for length in (0, 4, 12, 128):
         payload = bytes(range(length))
@@ -107,13 +107,15 @@ def test_a_life_of_a_communicator_at_the_root(pair):
 def test_a_nic_below_another(pair):
     only = leader(0, 3)
     parent = dataclasses.replace(PARENT)
-    [up] = pair.give(Port.HOST, only.register(ranks=1, leaders=1, window=1, parent=parent, parent_index=4), until=200)
+    [up] = pair.give(
+        Port.HOST, only.register(ranks=1, leaders=1, window=1, parent=parent, parent_index=3, parent_total=4), until=200
+    )
     assert up[:6] == PARENT.mac.to_bytes(6, "big")
     refused = pair.agree().get("refused_out_of_range", 0)
     assert pair.give(Port.NET, up, until=200) == [], "a switch sends it back, and it has an answer"
     assert pair.agree()["refused_out_of_range"] == refused + 1
     beside = leader(0, 3).packet(receiver=dataclasses.replace(NIC, mac=NIC.mac + 1), collective=Collective.REGISTER)
-    for payload in (b"", up[-38:]):
+    for payload in (b"", up[-44:]):
         assert pair.give(Port.NET, build(dataclasses.replace(beside, payload=payload)), until=200) == []
     answer = Packet(
         sender=PARENT, receiver=NIC, coll_tag_high32=0xC0FFEE, comm_id=3, coll_tag=0, collective=Collective.REGISTER,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 import struct
 import time
 
@@ -12,7 +13,7 @@ from fanfold.config import PRESETS, Config
 from fanfold.wire import HEADER_BYTES, RECORD
 from fanfold_sim.frames import Address, parse
 from fanfold_sim.leader import Leader
-from fanfold_sim.nic import make_nic
+from fanfold_sim.nic import Timing, make_nic
 from fanfold_sim.reference.nic import ReferenceNic
 
 TINY = PRESETS["tiny"]
@@ -166,10 +167,10 @@ class Tree:
         return cls(ReferenceNic(TINY), ReferenceNic(TINY), leaders_of(2), leaders_of(2, cls.CHILD_NIC))
 
     def registrations(self) -> tuple[list[bytes], list[bytes]]:
-        parent = dataclasses.replace(self.ROOT_NIC, tags=self.WAY_UP)
+        above = dict(parent=dataclasses.replace(self.ROOT_NIC, tags=self.WAY_UP), parent_index=2, parent_total=3)
         return (
             [one.register(ranks=1, leaders=2, children=1, window=2) for one in self.root_leaders],
-            [one.register(ranks=3, leaders=2, window=2, parent=parent, parent_index=2) for one in self.child_leaders],
+            [one.register(ranks=3, leaders=2, window=2, node=7, **above) for one in self.child_leaders],
         )
 
     def up(self, gone: list) -> list:
@@ -239,7 +240,7 @@ def test_a_mismatch_below_is_an_error_at_every_leader_above():
     above = [one.allreduce(floats(1), Operator.SUM, DataType.FLOAT32) for one in tree.root_leaders]
     here, there = tree.all(above, below)
     assert [answer.status for answer in here + there] == [Status.MISMATCH] * 4
-    assert all(answer.payload == b"" for answer in here + there)
+    assert all(answer.payload == struct.pack("<IHH", 7, 1, 1) for answer in here + there), "leader 1 of node 7"
     for nic in (tree.root, tree.child):
         assert nic.counters()["failed_segments"] == nic.counters()["folded"] == 1
     again = [[one.barrier() for one in ones] for ones in (tree.root_leaders, tree.child_leaders)]
@@ -316,6 +317,24 @@ def test_the_interface_refuses_what_it_says():
     with pytest.raises(ValueError, match="cycle is 9"):
         nic.offer(Port.HOST, b"x", cycle=9)
     nic.close()
+
+
+@pytest.mark.parametrize(
+    "member, value, most",
+    [
+        ("abort_ticks", 1 << 32, 0xFFFFFFFF),
+        ("abort_ticks", -1, 0xFFFFFFFF),
+        ("retry_ticks", 1 << 16, 0xFFFF),
+        ("retry_limit", 1.5, 0xFFFF),
+        ("linger_ticks", "3", 0xFFFF),
+        ("measure", 2, 1),
+    ],
+)
+def test_timing_says_what_does_not_fit(member, value, most):
+    with pytest.raises(
+        ValueError, match=re.escape(f"{member} is {value!r}: it must be a whole number from 0 to {most}")
+    ):
+        Timing(**{member: value})
 
 
 def test_it_is_fast_enough_to_be_an_oracle():

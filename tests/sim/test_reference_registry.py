@@ -23,7 +23,7 @@ def place(index: int) -> Address:
 
 
 def registration(source: int = 0, *, sender: Address | None = None, says: dict | None = None, **fields) -> Packet:
-    payload = record(**{**dict(ranks=1, leaders=2, children=1, window=2), **(says or {})})
+    payload = record(**{**dict(ranks=1, leaders=2, children=1, window=2, parent_total=3), **(says or {})})
     base = dict(sender=sender or place(source), receiver=NIC, comm_id=1, coll_tag_high32=9, coll_tag=5, source=source)
     return Packet(**{**base, **REGISTER, "payload": payload, **fields})
 
@@ -45,7 +45,7 @@ def causes(core: Core) -> dict[Status, int]:
 
 
 def child_first(core: Core) -> None:
-    take(core, Port.NET, registration(3, says=dict(leaders=4)))
+    take(core, Port.NET, registration(3, says=dict(leaders=4, parent_total=4)))
 
 
 def leader_first(core: Core) -> None:
@@ -148,6 +148,7 @@ def waiting(core: Core) -> Packet:
     verdict = core.classify(Port.HOST, build(registration(1, says=says)))
     [outgoing] = core.accept(Port.HOST, verdict.packet)
     assert (outgoing.port, outgoing.source) == (Port.NET, 1)
+    core.sent(outgoing)
     return parse(Envelopes(TINY.udp_port).frame(outgoing), PARENT.port)
 
 
@@ -159,7 +160,8 @@ def answer(**fields) -> Packet:
 def test_the_parent_is_asked_with_the_leaders_record_and_the_sum_of_ranks():
     packet = waiting(Core(TINY))
     assert packet.receiver == PARENT and packet.direction is Direction.UP and packet.source == 1
-    assert packet.payload == record(ranks=2, leaders=2, window=2, children=0, parent=PARENT, parent_index=1)
+    says = dict(leaders=2, window=2, children=0, parent=PARENT, parent_index=1, parent_total=3)
+    assert packet.payload == record(ranks=2, **says)
 
 
 @pytest.mark.parametrize(

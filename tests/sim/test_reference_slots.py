@@ -1,6 +1,7 @@
 """Contributions and results in the reference: refusals, failed segments, results from the parent."""
 
 import dataclasses
+import struct
 
 import pytest
 
@@ -48,7 +49,8 @@ def opened(config: Config = TINY, parent: Address | None = None) -> Core:
     """A NIC with leaders 0 and 1 and child 2, open; the root unless it has a parent."""
     core = Core(config)
     register = dict(collective=Collective.REGISTER, coll_tag=BASE)
-    payload = record(ranks=1, leaders=2, children=1, window=2, parent=parent, parent_index=3)
+    says = dict(leaders=2, children=1, parent=parent, parent_index=3, parent_total=3)
+    payload = record(ranks=1, node=0xBEEF, window=2, **says)
     for index, port in enumerate((Port.HOST, Port.HOST, Port.NET)):
         take(core, port, contribution(index, payload=payload, **register))
     if parent:
@@ -165,7 +167,9 @@ def test_what_fails_a_segment_for_everyone(packet, status, bad_one):
     packets = [contribution(index) for index in range(3)]
     packets[bad_one] = dataclasses.replace(packet, sender=place(bad_one), source=bad_one)
     copies = complete(core, *packets)
-    assert [(copy.status, copy.error, copy.payload) for copy in copies] == [(status, 1, b"")] * 3
+    found_here = struct.pack("<IHH", 0xBEEF, bad_one, 1)
+    said = packet.payload if packet.status is not Status.OK else found_here
+    assert [(copy.status, copy.error, copy.payload) for copy in copies] == [(status, 1, said)] * 3
     counters = core.counters()
     assert (counters["contributions"], counters["folded"], counters["failed_segments"]) == (3, 1, 1)
     assert causes(core) == {}
@@ -192,10 +196,23 @@ def test_a_difference_is_a_mismatch_and_the_first_ones_fields_travel(difference)
         assert seen == expected
 
 
-def test_the_first_status_wins():
+def test_the_first_failure_decides_the_status_and_who_is_named():
     core = opened()
-    copies = complete(core, contribution(0, payload=bytes(7)), contribution(1), contribution(2, opt_code=77))
-    assert [copy.status for copy in copies] == [Status.BAD_LENGTH] * 3
+    copies = complete(core, contribution(0), contribution(1, payload=bytes(7)), contribution(2, opt_code=77))
+    assert [(copy.status, copy.payload) for copy in copies] == [
+        (Status.BAD_LENGTH, bytes.fromhex("efbe000001000100"))
+    ] * 3
+
+
+@pytest.mark.parametrize("length", [0, 1, 8, 23, 24, 25, 128])
+@pytest.mark.parametrize("source", [0, 2])
+def test_a_reported_failure_travels_as_it_came_but_24_bytes_at_most(source, length):
+    core = opened()
+    packets = [contribution(index) for index in range(3)]
+    reported = bytes(range(1, 1 + length))
+    packets[source] = contribution(source, status=Status.TIMED_OUT, payload=reported)
+    copies = complete(core, *packets)
+    assert [(copy.status, copy.payload) for copy in copies] == [(Status.TIMED_OUT, reported[:24])] * 3
 
 
 def test_an_instance_may_have_fewer_operators():
@@ -255,12 +272,21 @@ def test_while_the_parent_has_not_answered_contributions_are_duplicates():
     assert causes(core) == {Status.DUPLICATE: 1, Status.OUT_OF_WINDOW: 1}
 
 
-def test_a_failed_segment_goes_up_without_payload_and_waits_all_the_same():
+def test_a_failed_segment_goes_up_with_its_fault_and_waits_all_the_same():
     core = opened(parent=PARENT)
     packet = asked(core, opt_code=Operator.PROD)
-    assert (packet.status, packet.error, packet.payload) == (Status.UNSUPPORTED, 1, b"")
-    copies = take(core, Port.NET, result(status=Status.UNSUPPORTED, payload=b""))
-    assert [(copy.status, copy.payload) for copy in copies] == [(Status.UNSUPPORTED, b"")] * 3
+    fault = bytes.fromhex("efbe000000000100")
+    assert (packet.status, packet.error, packet.payload) == (Status.UNSUPPORTED, 1, fault)
+    copies = take(core, Port.NET, result(status=Status.UNSUPPORTED, payload=fault))
+    assert [(copy.status, copy.payload) for copy in copies] == [(Status.UNSUPPORTED, fault)] * 3
+
+
+@pytest.mark.parametrize("length", [0, 1, 24, 25, 128])
+def test_a_failed_result_has_the_payload_that_came_but_24_bytes_at_most(length):
+    core = opened(parent=PARENT)
+    asked(core)
+    copies = take(core, Port.NET, result(status=4000, payload=bytes(range(length))))
+    assert [(copy.status, copy.payload) for copy in copies] == [(4000, bytes(range(length))[:24])] * 3
 
 
 @pytest.mark.parametrize(

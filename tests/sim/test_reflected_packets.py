@@ -75,7 +75,7 @@ def test_nothing_that_comes_back_does_harm(local_mac):
     nic = Nic(local_mac)
     record = dict(leaders=1, children=1, parent=PARENT, parent_index=1)
     assert nic.take(Port.HOST, nic.leader.register(ranks=4, window=2, **record)) == []
-    registered = nic.take(Port.NET, nic.child.register(ranks=4, leaders=1, window=2))
+    registered = nic.take(Port.NET, nic.child.register(ranks=4, leaders=1, window=2, parent_total=2))
     nic.send_back(registered, refused=not local_mac)
     opened = nic.take(Port.NET, answer(registered, (8).to_bytes(4, "little")))
     nic.send_back(opened, refused=not local_mac)

@@ -93,7 +93,7 @@ def test_codes_read_as_text(told, verilated):
         collectives = (waves.parent / "fanfold.codes" / "collective.txt").read_text().splitlines()
         assert collectives == [f"{each.value:02X} {each.name}" for each in Collective]
         assert "60 DOWN\n" in (waves.parent / "fanfold.codes" / "flags.txt").read_text()
-    states = {"0 COLLECT", "1 READ", "2 CHECK", "3 APPLY", "4 PREPARE", "5 ANNOUNCE"}
+    states = {"0 COLLECT", "1 READ", "2 CHECK", "3 APPLY", "4 DISMISS", "5 ANNOUNCE", "6 PREPARE"}
     assert states == set((verilated.parent / "fanfold.codes" / "enrolment.txt").read_text().splitlines())
 
 

@@ -47,7 +47,7 @@ def built(request, tmp_path_factory):
     directory = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patched:
         verilated = request.param == "verilator"
-        source, _ = export.generate(CONFIG, directory, simulation=not verilated)
+        source, *_ = export.generate(CONFIG, directory, simulation=not verilated)
         if verilated:
             source.write_text(uninitialised(source.read_text()))
         yield Built(request.param, source, CONFIG, directory, patched)
@@ -117,7 +117,7 @@ def test_the_same_frames_in_the_same_cycles(built):
 
 @pytest.mark.skipif("icarus" not in SIMULATORS, reason="Icarus Verilog is not installed")
 def test_nothing_stays_undefined_without_initial_values(tmp_path, monkeypatch):
-    source, _ = export.generate(CONFIG, tmp_path)
+    source, *_ = export.generate(CONFIG, tmp_path)
     source.write_text(uninitialised(source.read_text()))
     assert log_of(Built("icarus", source, CONFIG, tmp_path, monkeypatch)) == expected()
 

@@ -2,7 +2,7 @@
 
 from amaranth.lib import data
 
-from ..codes import Origin, Status
+from ..codes import Origin, Port, Status
 from ..config import Config
 from ..registry.ports import geometry_layout
 from ..wire import COLLECTIVE, segment_layout
@@ -14,8 +14,9 @@ def screened_layout(config: Config) -> data.StructLayout:
     """A beat with what can be said of its packet without knowing its slot.
 
     ``refusal`` is the first cause that does not depend on the slot, ``failing`` the first that fails the whole
-    segment. A result that is ``too_long`` has no room in its slot. ``down`` packets come from the parent, ``announced``
-    ones from the NIC itself.
+    segment. A result that is ``too_long`` has no room in its slot. ``down`` packets come from the parent, those of
+    another ``origin`` than a port from the NIC itself; one of them may be for a ``sole`` contributor. In a
+    ``lingering`` context only old segments are answered.
     """
     return data.StructLayout(
         {
@@ -23,11 +24,14 @@ def screened_layout(config: Config) -> data.StructLayout:
             "first": 1,
             "last": 1,
             "bad": 1,
+            "port": Port,
             "origin": Origin,
+            "sole": 1,
             "down": 1,
             "header": COLLECTIVE.struct(),
             "context": range(config.contexts),
             "geometry": geometry_layout(config),
+            "lingering": 1,
             "refusal": Status,
             "failing": Status,
             "too_long": 1,
@@ -38,8 +42,8 @@ def screened_layout(config: Config) -> data.StructLayout:
 def decided_layout(config: Config) -> data.StructLayout:
     """A beat that enters the fold, before its plan is drawn up.
 
-    ``up`` contributions climb the tree as far as ``present`` says (the contributors that are in, this one included, of
-    ``total``); others pass. ``leaves`` packets leave the fold: their ``segment`` goes to the results.
+    ``folds`` contributions climb the tree as far as ``present`` says (the contributors that are in, this one included,
+    of ``total``); others pass. ``leaves`` packets leave the fold: their ``segment`` goes to the results.
     """
     return data.StructLayout(
         {
@@ -52,7 +56,7 @@ def decided_layout(config: Config) -> data.StructLayout:
             "leaf": range(config.leaves),
             "operator": 8,
             "type": 8,
-            "up": 1,
+            "folds": 1,
             "present": config.contributors,
             "total": range(config.contributors + 1),
             "leaves": 1,

@@ -57,8 +57,8 @@ class Plan(wiring.Component):
             sibling_complete = complete.bit_select(sibling, 1)
             sibling_empty = empty.bit_select(sibling, 1)
             m.d.sync += [
-                combine[level].eq(arrived.up & ~sibling_empty & sibling_complete),
-                keep[level].eq(arrived.up & ~sibling_empty & ~sibling_complete),
+                combine[level].eq(arrived.folds & ~sibling_empty & sibling_complete),
+                keep[level].eq(arrived.folds & ~sibling_empty & ~sibling_complete),
             ]
             pairs = range(0, len(complete), 2)
             # a signal a level: written out as one expression it would double with every level

@@ -1,5 +1,8 @@
 """The checks that do not need the slot: context, contributor, source, and what this instance can fold."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,6 +20,8 @@ __all__ = ["Screen"]
 class Screen(wiring.Component):
     """Asks the registry about each packet's context and contributor, and names the first cause against it.
 
+    Packets of a timer name their context by its number; their header leaves with the names that it has.
+
     Latency: 3. Throughput: 1. Ready path: always ready. Order: kept. On error: none; the causes travel with the beats.
     """
 
@@ -27,6 +32,8 @@ class Screen(wiring.Component):
             {
                 "i": In(stream.Signature(tagged_layout(config), always_ready=True)),
                 "screen": Out(screen_signature(config)),
+                #: contexts of which a beat is on its way through
+                "inside": Out(config.contexts),
                 "o": Out(stream.Signature(screened_layout(config), always_ready=True)),
             }
         )
@@ -53,7 +60,9 @@ class Screen(wiring.Component):
         down = FLAGS(header.flags).direction == Direction.DOWN.value
         at_host = beat.port == Port.HOST
         checks = {
-            "named": answer.open & (Value.cast(answer.names) == Cat(header.comm_id, header.coll_tag_high32)),
+            "open": answer.open,
+            "named": (answer.open | answer.lingering)
+            & (Value.cast(answer.names) == Cat(header.comm_id, header.coll_tag_high32)),
             "is_leader": header.source < geometry.leaders,
             "is_child": (header.source >= geometry.leaders) & (header.source < geometry.leaders + geometry.children),
             "mac": remote.mac == Mux(down, answer.parent.mac, answer.member.mac),
@@ -79,14 +88,25 @@ class Screen(wiring.Component):
             late.first.eq(beat.first),
             late.last.eq(beat.last),
             late.bad.eq(beat.bad),
+            late.port.eq(beat.port),
             late.origin.eq(beat.origin),
+            late.sole.eq(beat.sole),
             late.down.eq(down),
             late.header.eq(header),
             late.context.eq(header.comm_id[:context_bits]),
             late.geometry.eq(geometry),
+            late.lingering.eq(answer.lingering),
             late_at_host.eq(at_host),
             late_valid.eq(valid),
         ]
+
+        timed = Signal()
+        m.d.comb += timed.eq((beat.origin != Origin.RECEIVED) & (beat.origin != Origin.ANNOUNCED))
+        with m.If(timed):
+            m.d.sync += [
+                late.header.comm_id.eq(answer.names.comm_id),
+                late.header.coll_tag_high32.eq(answer.names.key),
+            ]
 
         # rank 3: the first cause
         source = found["mac"] & found["ip"] & found["port"] & found["queue"]
@@ -96,9 +116,11 @@ class Screen(wiring.Component):
         failing = Signal(Status)
         with m.If(late.origin == Origin.ANNOUNCED):
             m.d.comb += refusal.eq(Status.OK)
+        with m.Elif(late.origin != Origin.RECEIVED):
+            m.d.comb += refusal.eq(Mux(found["open"], Status.OK, Status.NOT_OPEN))
         with m.Elif(late.down & late_at_host):
             m.d.comb += refusal.eq(Status.WRONG_SOURCE)
-        with m.Elif(~found["named"]):
+        with m.Elif(~found["named"] | (late.lingering & (late.down | late_at_host | ~FLAGS(late.header.flags).repeat))):
             m.d.comb += refusal.eq(Status.NOT_OPEN)
         with m.Elif(~late.down & ~Mux(late_at_host, found["is_leader"], found["is_child"])):
             m.d.comb += refusal.eq(Status.OUT_OF_RANGE)
@@ -117,4 +139,11 @@ class Screen(wiring.Component):
             self.o.p.failing.eq(failing),
             self.o.p.too_long.eq(found["too_long"]),
         ]
+        ranks_inside = []
+        ranks = ((valid, beat.head.header.comm_id), (late_valid, late.context), (self.o.valid, self.o.p.context))
+        for number, (used, context) in enumerate(ranks):
+            here = Signal(config.contexts, name=f"inside_{number + 1}")
+            m.d.comb += here.eq(Mux(used, 1 << context[:context_bits], 0))
+            ranks_inside.append(here)
+        m.d.comb += self.inside.eq(reduce(or_, ranks_inside))
         return m

@@ -1,7 +1,8 @@
 """The register map: ``registers.rdl``, compiled for one configuration into a plain list.
 
 Everything that knows a register takes it from here: the hardware (``registers.py``), the exported JSON
-(``register_map``), the table in ``docs/registers.md`` (``table``), and Python by name (``by_name``).
+(``register_map``), the table in ``docs/registers.md`` (``table``), Python by name (``by_name``), and what is written
+for C and for browsers (``documents.py``).
 ``python -m fanfold.control.description`` prints the table.
 """
 
@@ -12,17 +13,38 @@ from importlib.metadata import version
 from importlib.resources import as_file, files
 
 from systemrdl import RDLCompiler
-from systemrdl.node import RegNode
+from systemrdl.node import AddrmapNode, RegNode
 
 from ..config import Config
 from .events import EVENTS
 
-__all__ = ["ADDRESS_BITS", "WORD_BITS", "Register", "by_name", "counter", "describe", "register_map", "table"]
+__all__ = [
+    "ADDRESS_BITS",
+    "WORD_BITS",
+    "Field",
+    "Register",
+    "by_name",
+    "compiled",
+    "counter",
+    "describe",
+    "register_map",
+    "table",
+]
 
 #: the registers take this many bits of address: 4 KiB, what a bus maps at the least
 ADDRESS_BITS = 12
 #: every register is one word
 WORD_BITS = 32
+
+
+@dataclass(frozen=True)
+class Field:
+    """A part of a register: ``width`` bits from bit ``low`` upwards."""
+
+    name: str
+    low: int
+    width: int
+    description: str
 
 
 @dataclass(frozen=True)
@@ -40,6 +62,7 @@ class Register:
     reset: int
     constant: bool
     description: str
+    fields: tuple[Field, ...]
 
 
 def counter(event: str) -> str:
@@ -47,13 +70,18 @@ def counter(event: str) -> str:
     return f"count_{event}"
 
 
-@lru_cache
-def describe(config: Config) -> tuple[Register, ...]:
-    """The registers of an instance, by rising address."""
+def compiled(config: Config, name: str = "fanfold") -> AddrmapNode:
+    """The description of an instance called ``name``, for whoever writes it in another language."""
     compiler = RDLCompiler()
     with as_file(files(__package__) / "registers.rdl") as path:
         compiler.compile_file(str(path), defines={"COUNTERS": _counters()})
-    top = compiler.elaborate("fanfold", parameters=_parameters(config)).top
+    return compiler.elaborate("fanfold", inst_name=name, parameters=_parameters(config)).top
+
+
+@lru_cache
+def describe(config: Config) -> tuple[Register, ...]:
+    """The registers of an instance, by rising address."""
+    top = compiled(config)
     found = [_register(node, top) for node in top.descendants(unroll=True) if isinstance(node, RegNode)]
     return tuple(sorted(found, key=lambda register: register.address))
 
@@ -65,10 +93,11 @@ def by_name(config: Config) -> dict[str, Register]:
 
 def register_map(config: Config) -> dict:
     """The register map as JSON-ready values."""
+    registers = [asdict(register) for register in describe(config)]
     return {
         "address_bits": ADDRESS_BITS,
         "word_bits": WORD_BITS,
-        "registers": [asdict(register) for register in describe(config)],
+        "registers": [{**register, "fields": list(register["fields"])} for register in registers],
     }
 
 
@@ -107,6 +136,8 @@ def _parameters(config: Config) -> dict:
         "FRAME_BYTES": config.frame_bytes,
         "WAITING_SEGMENTS": config.waiting_segments,
         "TICK_BITS": config.tick_bits,
+        "TELEMETRY": config.telemetry,
+        "PLACES": config.pool_places,
     }
 
 
@@ -128,6 +159,9 @@ def _register(node: RegNode, top) -> Register:
         reset=reset,
         constant=not node.has_sw_writable and not node.has_hw_writable,
         description=node.get_property("desc") or "",
+        fields=tuple(
+            Field(field.inst_name, field.low, field.width, field.get_property("desc") or "") for field in fields
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """The registers: answers the bus, shows the counters and the open contexts, and passes on what a host asks for.
 
-The edge puts an AXI4-Lite port in front of the bus; the engine gives events and open contexts, and takes releases and
-the NIC's MAC address.
+The edge puts an AXI4-Lite port in front of the bus; the engine gives events and open contexts, and takes releases,
+the NIC's MAC address, and what its timers are to do.
 """
 
 from amaranth import *
@@ -13,20 +13,23 @@ from .bus import bus_signature, request_layout, response_layout
 from .counters import Counters
 from .description import WORD_BITS, Register, by_name, counter, describe
 from .events import EVENTS, events_layout
+from .telemetry import telemetry_signature
+from .timing import timing_layout
 
 __all__ = ["Registers"]
 
 #: registers that hold what was written
-_KEPT = ("scratch", "local_mac_low", "local_mac_high")
+_KEPT = ("scratch", "local_mac_low", "local_mac_high", *timing_layout().members, "statistics_select")
 
 
 class Registers(wiring.Component):
     """All registers of one instance, as ``description`` has them.
 
-    Latency: 3 from request to response, more while the counters are busy (then no access is answered); a released
-    context is offered with the response. Throughput: one access in 4 cycles. Ready path: registered. Order: kept, one
-    access at a time. On error: an access that the register map does not have (address, direction, context number) is
-    answered with ``error`` and changes nothing; so is a release while the one before is not taken yet.
+    Latency: 3 from request to response, more while the counters or the statistics are busy (then no access is
+    answered); a released context is offered with the response. Throughput: one access in 4 cycles. Ready path:
+    registered. Order: kept, one access at a time. On error: an access that the register map does not have (address,
+    direction, number of a context or contributor) is answered with ``error`` and changes nothing; so is a release while
+    the one before is not taken yet.
     """
 
     def __init__(self, config: Config):
@@ -37,6 +40,8 @@ class Registers(wiring.Component):
                 "open_contexts": In(config.contexts),
                 "release": Out(stream.Signature(range(config.contexts))),
                 "local_mac": Out(48),
+                "timing": Out(timing_layout()),
+                "telemetry": Out(telemetry_signature(config)),
             }
         )
         self._config = config
@@ -55,6 +60,7 @@ class Registers(wiring.Component):
         registers = by_name(self._config)
         kept = {name: Signal(registers[name].width, name=name) for name in _KEPT}
         m.d.comb += self.local_mac.eq(Cat(kept["local_mac_low"], kept["local_mac_high"]))
+        m.d.comb += [self.timing[name].eq(kept[name]) for name in timing_layout().members]
 
         request = Signal(request_layout())
         response = Signal(response_layout())
@@ -62,8 +68,9 @@ class Registers(wiring.Component):
         refused = Signal()
         counted = Signal()  # a counter is to be read
         found = Signal(WORD_BITS)  # what is to be read otherwise
-        writes = {name: Signal(name=f"write_{name}") for name in (*_KEPT, "release", "snapshot")}
+        writes = {name: Signal(name=f"write_{name}") for name in (*_KEPT, "release", "snapshot", "event_pop")}
         values = kept | {f"open_contexts_{n}": word for n, word in enumerate(_words(opened))}
+        values |= self._telemetry_words()
         counters_from = registers[counter(next(iter(EVENTS)))].address
         m.d.comb += [
             counters.index.eq((request.address - counters_from) >> 2),
@@ -95,7 +102,7 @@ class Registers(wiring.Component):
                     for register in describe(self._config):
                         with m.Case(register.address >> 2):
                             look_at(register)
-                with m.If(~counters.busy):
+                with m.If(~counters.busy & ~self.telemetry.busy):
                     m.next = "acting"
             with m.State("acting"):
                 m.d.comb += acting.eq(1)
@@ -112,8 +119,24 @@ class Registers(wiring.Component):
             written.eq(request.data & chosen),
             counters.snapshot.eq(acting & writes["snapshot"] & written[0]),
         ]
+        choice = Signal(WORD_BITS)  # what ``statistics_select`` is to become
+        chosen_rows = self._choice(choice)
+        offered = Signal()  # there is such a context, and such a contributor
+        m.d.comb += [
+            choice.eq((kept["statistics_select"] & ~chosen) | written),
+            offered.eq(
+                (chosen_rows["context"] < self._config.contexts)
+                & (chosen_rows["contributor"] < self._config.contributors)
+                & ~written[len(kept["statistics_select"]) :].any()
+            ),
+            *(self.telemetry.choice[name].eq(part) for name, part in self._choice(kept["statistics_select"]).items()),
+            self.telemetry.take.eq(acting & writes["statistics_select"] & offered),
+            self.telemetry.pop.eq(acting & writes["event_pop"] & written[0]),
+        ]
+        with m.If(acting & writes["statistics_select"] & ~offered):
+            m.d.sync += response.error.eq(1)
         for name, value in kept.items():
-            with m.If(acting & writes[name]):
+            with m.If(acting & writes[name] & (offered if name == "statistics_select" else 1)):
                 m.d.sync += value.eq((value & ~chosen) | written)
         with m.If(self.release.ready):
             m.d.sync += self.release.valid.eq(0)
@@ -123,6 +146,32 @@ class Registers(wiring.Component):
             with m.Elif(request.strobe[0]):
                 m.d.sync += [self.release.valid.eq(1), self.release.payload.eq(written)]
         return m
+
+    def _choice(self, word: Value) -> dict[str, Value]:
+        """The fields of ``statistics_select``."""
+        fields = by_name(self._config)["statistics_select"].fields
+        return {field.name: word[field.low : field.low + field.width] for field in fields}
+
+    def _telemetry_words(self) -> dict[str, Value]:
+        """The registers that show telemetry, with what they show."""
+        telemetry = self.telemetry
+        events = telemetry.events
+        # a member of an event by the name of a register's field
+        parts = {name: Value.cast(events.oldest[name]) for name in events.oldest.shape().members}
+        parts |= {"found": events.found, "slot": parts["slot"][: (self._config.window - 1).bit_length()]}
+        shown: dict[str, Value] = {name: telemetry.words[name] for name in telemetry.words.shape().members}
+        for name in ("event_cause", "event_place", "event_time"):
+            fields = by_name(self._config)[name].fields
+            pieces: list[Value] = []
+            for field in fields:  # by rising place
+                pieces.append(Const(0, field.low - len(Cat(pieces))))
+                pieces.append(parts[field.name])
+            shown[name] = Cat(pieces)
+        return shown | {
+            "event_waiting": events.level,
+            "event_lost": events.lost,
+            "statistics_missed": telemetry.missed,
+        }
 
 
 def _words(flags: Value) -> list[Value]:

@@ -38,6 +38,12 @@ class Delivery(wiring.Component):
                 #: results that are done with at each port, a bit a context
                 "host_done": Out(config.contexts),
                 "net_done": Out(config.contexts),
+                #: likewise packets for one receiver alone
+                "host_single_done": Out(config.contexts),
+                "net_single_done": Out(config.contexts),
+                #: results that close their context, with the above
+                "host_closing": Out(config.contexts),
+                "net_closing": Out(config.contexts),
             }
         )
         self._fork = Fork(segment_layout(config), 2)
@@ -61,6 +67,13 @@ class Delivery(wiring.Component):
         wiring.connect(m, self._net.directory, wiring.flipped(self.net_directory))
         wiring.connect(m, self._host.copies, wiring.flipped(self.host_copies))
         wiring.connect(m, self._net.copies, wiring.flipped(self.net_copies))
-        m.d.comb += [self.host_done.eq(self._host.done), self.net_done.eq(self._net.done)]
+        m.d.comb += [
+            self.host_done.eq(self._host.done),
+            self.net_done.eq(self._net.done),
+            self.host_single_done.eq(self._host.single_done),
+            self.net_single_done.eq(self._net.single_done),
+            self.host_closing.eq(self._host.closing),
+            self.net_closing.eq(self._net.closing),
+        ]
         m.d.sync += Assert(~self.i.valid | self.i.ready, "delivery never stalls the results")
         return m

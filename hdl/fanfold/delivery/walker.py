@@ -25,17 +25,19 @@ def closes(segment) -> Value:
         (header.collective == Collective.DEREGISTER.value) & ~failed
         | (header.collective == Collective.REGISTER.value) & failed
     )  # fmt: skip
-    return (segment.direction == Direction.DOWN) & ends
+    return (segment.direction == Direction.DOWN) & ends & ~segment.sole
 
 
 class Walker(wiring.Component):
     """Walks through the contributors of each segment at ``port`` and makes a copy for every one, in index order.
 
-    A segment that goes DOWN has copies for its leaders at the host port and for its children at the network port; one
-    that goes UP has one at the network port, for the parent. The last copy of a segment that closes its context has
-    ``closing``; where there is no contributor, a ``silent`` copy carries it. Other segments without copies at this
-    port take no time here. ``done`` has a bit for each context, high for one cycle for each result (a segment that goes
-    DOWN) of which nothing is left to do here.
+    A segment that goes DOWN has copies for its leaders at the host port and for its children at the network port, or
+    one for its ``sole`` contributor; one that goes UP has one at the network port, for the parent. The last copy of a
+    segment that closes its context has ``closing``; where there is no contributor, a ``silent`` copy carries it. Other
+    segments without copies at this port take no time here. ``done`` has a bit for each context, high for one cycle for
+    each result (a segment that goes DOWN to all) of which nothing is left to do here; ``single_done`` likewise for each
+    segment that has one copy in all, at the port where it has it. ``closing`` is high with ``done`` for a result that
+    closes its context: the egress will say when it has.
 
     Latency: ``latency`` to the first copy. Throughput: a copy a cycle, also between segments. Ready path: registered.
     Order: kept. On error: none; the queue holds all segments that the windows allow (``delivery`` asserts it).
@@ -51,13 +53,16 @@ class Walker(wiring.Component):
                 "directory": Out(directory_signature(config)),
                 "copies": Out(stream.Signature(copy_layout(config))),
                 "done": Out(config.contexts),
+                "single_done": Out(config.contexts),
+                "closing": Out(config.contexts),
             }
         )
         self._config = config
         self._port = port
         self._job = data.StructLayout({"segment": segment_layout(config), "closing": 1})
-        # every result slot, every partial result on its way up, and a registration for each context
-        self._queue = Queue(self._job, config.result_slots + config.fold_slots + config.contexts)
+        # every result slot, every partial result on its way up, and for each context what is said of its registration
+        # and an answer
+        self._queue = Queue(self._job, config.result_slots + config.fold_slots + 2 * config.contexts)
         self._output = Queue(copy_layout(config), self._DEPTH)
 
     @property
@@ -81,18 +86,25 @@ class Walker(wiring.Component):
 
     def _finish(self, m, asked):
         """A result is done with when its last copy is asked for, or at once where it has none at this port."""
-        last = asked.valid & self._final & (asked.segment.direction == Direction.DOWN)
+        last = asked.valid & self._final
+        single = (asked.segment.direction == Direction.UP) | asked.segment.sole
         for context in range(self._config.contexts):
-            walked = last & (asked.segment.context == context)
+            mine = Signal(name=f"last_of_{context}")
+            walked = Signal(name=f"walked_{context}")
+            m.d.comb += [mine.eq(last & (asked.segment.context == context)), walked.eq(mine & ~single)]
             skipped = self._skipped & (self.i.payload.context == context)
             m.d.sync += [
                 self.done[context].eq(walked | skipped),
+                self.single_done[context].eq(mine & single),
+                self.closing[context].eq(mine & asked.closing),
                 Assert(~(walked & skipped), "a context's results all have copies at a port, or none has"),
             ]
 
     def _here(self, segment):
-        """How many contributors of ``segment`` are at this port."""
-        return segment.leaders if self._port is Port.HOST else segment.children
+        """How many contributors get a copy of ``segment`` at this port."""
+        leader = segment.header.source < segment.leaders
+        sole, all_of_them = (leader, segment.leaders) if self._port is Port.HOST else (~leader, segment.children)
+        return Mux(segment.sole, sole, all_of_them)
 
     def _enqueue(self, m):
         """Keeps what has a copy at this port; the rest never enters the queue, so it costs no cycle behind it.
@@ -117,7 +129,7 @@ class Walker(wiring.Component):
             self._queue.i.valid.eq(entering),
             self.i.ready.eq(self._queue.i.ready),
             self._queue.o.ready.eq(self._free),
-            self._skipped.eq(self.i.valid & down & ~wanted),
+            self._skipped.eq(self.i.valid & down & ~segment.sole & ~wanted),
         ]
         m.d.sync += passing.eq((self._queue.level == 0) & ~entering)
         if self._port is Port.NET:
@@ -171,6 +183,8 @@ class Walker(wiring.Component):
                 left.eq(Mux(single, 1, here)),
                 index.eq(0 if self._port is Port.HOST else Mux(single, 0, new.segment.leaders)),
             ]
+            with m.If(new.segment.sole):
+                m.d.sync += index.eq(new.segment.header.source)
         with m.Elif(asked.valid):
             m.d.sync += [index.eq(index + 1), left.eq(left - 1)]
 

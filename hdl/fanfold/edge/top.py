@@ -1,11 +1,11 @@
-"""The top: the engine and the registers behind flat AXI ports, as a vendor's block editor wants them."""
+"""The top: the engine, the registers and the telemetry behind flat AXI ports, as a vendor's block editor wants them."""
 
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import Config
-from ..control import Registers
+from ..control import Registers, Telemetry
 from ..engine import Engine
 from .axi_lite import AxiLite, axi_lite_signature
 from .axi_stream import FromAxi, ToAxi, axi_layout
@@ -47,8 +47,11 @@ class Fanfold(wiring.Component):
             else ToAxi(config, queue=queue)
             for prefix, (incoming, queue) in _STREAMS.items()
         }
+        #: for simulators, which skip the time in which nothing moves: some time-out runs
+        self.timed = Signal()
         self._buffer = FrameBuffer(config)
         self._registers = Registers(config)
+        self._telemetry = Telemetry(config)
 
     @property
     def latency(self) -> int:
@@ -61,6 +64,7 @@ class Fanfold(wiring.Component):
         m = Module()
         m.submodules.engine = engine = self._engine
         m.submodules.registers = registers = self._registers
+        m.submodules.telemetry = telemetry = self._telemetry
         m.submodules.net_buffer = buffer = self._buffer
         m.submodules.axil = axil = AxiLite()
         for prefix, adapter in self._adapters.items():
@@ -75,12 +79,20 @@ class Fanfold(wiring.Component):
         self._connect_axil(m, axil)
         wiring.connect(m, axil.bus, registers.bus)
         wiring.connect(m, registers.release, engine.release)
+        wiring.connect(m, registers.telemetry, telemetry.read)
+        wiring.connect(m, engine.reports, telemetry.reports)
+        wiring.connect(m, engine.opened, telemetry.opened)
         m.d.comb += [
             registers.events.eq(engine.events),
             registers.events.net_dropped.eq(buffer.dropped),
             registers.events.net_cut.eq(buffer.cut),
             registers.open_contexts.eq(engine.open_contexts),
             engine.local_mac.eq(registers.local_mac),
+            engine.timing.eq(registers.timing),
+            self.timed.eq(engine.timed),
+            telemetry.open_contexts.eq(engine.open_contexts),
+            telemetry.measure.eq(registers.timing.measure),
+            telemetry.now.eq(engine.now),
         ]
         return m
 

@@ -119,8 +119,7 @@ class Headers(wiring.Component):
         self._assemble(m, summed, packets.i.payload)
         with m.If(self.i.valid & ~self.i.payload.silent):
             header = self.i.payload.segment.header
-            fits = (header.length <= config.segment_bytes) | (header.status != 0)
-            m.d.sync += Assert(fits, "a packet's payload is no longer than a segment")
+            m.d.sync += Assert(header.length <= config.segment_bytes, "a packet's payload is no longer than a segment")
         return m
 
     def _compress(self, m, copy, out):
@@ -135,7 +134,7 @@ class Headers(wiring.Component):
         ]
 
     def _sum(self, m, ranked, out):
-        length = Mux(ranked.error, 0, ranked.copy.segment.header.length)[: len(out.length)]
+        length = ranked.copy.segment.header.length[: len(out.length)]
         sums, carries = _carry_save(ranked.sums, ranked.carries, length)
         sums, carries = _carry_save(sums, carries, Const(_IP_CONSTANT, 16))
         m.d.sync += [
@@ -174,6 +173,7 @@ class Headers(wiring.Component):
             flags.version.eq(VERSION),
             flags.direction.eq(copy.segment.direction),
             flags.error.eq(summed.error),
+            flags.repeat.eq(FLAGS(copy.segment.header.flags).repeat),
             collective.eq(copy.segment.header),
             collective.flags.eq(flags),
             collective.length.eq(summed.length),

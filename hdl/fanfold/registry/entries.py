@@ -13,7 +13,8 @@ __all__ = ["down_causes", "entry_layout", "is_down", "is_for_another_nic", "is_r
 
 def entry_layout(config: Config) -> data.StructLayout:
     """A context that is not free. ``tag`` is the registration's sequence number; ``record`` means something once a
-    leader has ``described`` the node; ``count`` contributors are ``enrolled`` and stand for ``ranks`` ranks."""
+    leader has ``described`` the node; children before may have ``promised`` how many contributors it has (0: none did).
+    ``count`` contributors are ``enrolled`` and stand for ``ranks`` ranks."""
     return data.StructLayout(
         {
             "names": key_layout(),
@@ -23,6 +24,7 @@ def entry_layout(config: Config) -> data.StructLayout:
             "local_ip": 32,
             "described": 1,
             "record": RECORD.struct(),
+            "promised": range(config.contributors + 1),
             "enrolled": config.contributors,
             "count": range(config.contributors + 1),
             "ranks": 32,
@@ -30,11 +32,11 @@ def entry_layout(config: Config) -> data.StructLayout:
     )
 
 
-def up_causes(config: Config, known, leftover, entry, packet, record, same_address) -> list[tuple[Status, Value]]:
+def up_causes(config: Config, known, leftover, room, entry, packet, record, same_address) -> list[tuple[Status, Value]]:
     """Causes to refuse a contributor's registration, in the order in which they apply (protocol, section 2).
 
     ``known``: the context is not free and ``entry`` means something; ``leftover``: it was released, and results of its
-    last life have not left yet; ``packet`` is a beat with the head.
+    last life have not left yet; ``room``: there are places for a new one; ``packet`` is a beat with the head.
     """
     head, header = packet.head, packet.head.header
     leader = packet.port == Port.HOST
@@ -47,6 +49,9 @@ def up_causes(config: Config, known, leftover, entry, packet, record, same_addre
     first = entry.record
     leaders = Mux(leader, record.leaders, first.leaders)
     total = Mux(leader, record.leaders + record.children, first.leaders + first.children)
+    # how many contributors the node has, as a child knows it
+    said = record.parent_total
+    promised = Mux(known, entry.promised, 0)
     strays = Cat(entry.enrolled[index] & ((index < leaders) | (index >= total)) for index in range(config.contributors))
     enrolled = known & (entry.enrolled.bit_select(header.source[: (config.contributors - 1).bit_length()], 1))
     return [
@@ -56,17 +61,17 @@ def up_causes(config: Config, known, leftover, entry, packet, record, same_addre
             Status.TOO_LARGE,
             (record.window == 0)
             | (record.window > config.window)
-            | (leader & ((total == 0) | (total > config.contributors))),
+            | Mux(leader, (total == 0) | (total > config.contributors), (said == 0) | (said > config.contributors)),
         ),
         (
             Status.OUT_OF_RANGE,
             Mux(
                 leader,
                 (header.source >= record.leaders) | (known & ~entry.described & strays.any()),
-                (header.source >= config.contributors)
-                | (described & ((header.source < leaders) | (header.source >= total))),
+                (header.source >= said) | (described & ((header.source < leaders) | (header.source >= total))),
             ),
         ),
+        (Status.NO_ROOM, ~known & ~room),
         (
             Status.DISAGREE,
             (
@@ -78,7 +83,11 @@ def up_causes(config: Config, known, leftover, entry, packet, record, same_addre
                     | (head.local_ip != entry.local_ip)
                 )
             )
-            | (leader & described & (wanted != agreed)),
+            | Mux(
+                leader,
+                Mux(described, wanted != agreed, (promised != 0) & (total != promised)),
+                Mux(described, said != total, (promised != 0) & (said != promised)),
+            ),
         ),
         (Status.DUPLICATE, enrolled & same_address),
         (Status.WRONG_SOURCE, enrolled),

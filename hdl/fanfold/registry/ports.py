@@ -36,7 +36,8 @@ def key_layout() -> data.StructLayout:
 
 
 def geometry_layout(config: Config) -> data.StructLayout:
-    """A context's place in the tree of NICs, as its leaders described it."""
+    """A context's place in the tree of NICs, as its leaders described it, and where its block of places begins (the
+    place of contributor i is ``base`` + i)."""
     return data.StructLayout(
         {
             "leaders": range(config.contributors + 1),
@@ -44,6 +45,7 @@ def geometry_layout(config: Config) -> data.StructLayout:
             "root": 1,
             "parent_index": 16,
             "node": 32,
+            "base": range(config.pool_places),
         }
     )
 
@@ -54,8 +56,8 @@ def lookup_layout() -> data.StructLayout:
 
 
 def lookup_signature() -> wiring.Signature:
-    """Is there an open context with this communicator and key, and is it at this address? As seen by the room that asks
-    (an ingress).
+    """Is there a context, open or lingering, with this communicator and key, and is it at this address? As seen by the
+    room that asks (an ingress).
 
     ``here`` says whether the address is the NIC's in the context that is ``open``, and means nothing without one; they
     are apart because each is the end of a long comparison. Neither stream can stall: the answer comes exactly
@@ -94,13 +96,15 @@ def directory_signature(config: Config) -> wiring.Signature:
 def screen_signature(config: Config) -> wiring.Signature:
     """What is known of a context and one of its contributors? As seen by the room that asks (admission).
 
-    ``answer`` belongs to the ``question`` of ``SCREEN_LATENCY`` cycles before. ``member`` is where contributor
-    ``index`` registered, ``parent`` where the parent NIC is; both mean nothing while ``open`` is 0.
+    ``answer`` belongs to the ``question`` of ``SCREEN_LATENCY`` cycles before. A ``lingering`` context was
+    deregistered: its children may still ask for the last results. ``member`` is where contributor ``index`` registered,
+    ``parent`` where the parent NIC is; both mean nothing while ``open`` and ``lingering`` are 0.
     """
     question = data.StructLayout({"context": range(config.contexts), "index": range(config.contributors)})
     answer = data.StructLayout(
         {
             "open": 1,
+            "lingering": 1,
             "names": key_layout(),
             "geometry": geometry_layout(config),
             "member": address_layout(config),
@@ -110,12 +114,17 @@ def screen_signature(config: Config) -> wiring.Signature:
     return wiring.Signature({"question": Out(question), "answer": In(answer)})
 
 
+#: what a segment ends with
+_OUTCOME = {"status": Status, "collective": 8, "opt_code": 8, "data_type": 8, "root": 16, "length": 16}
+
+
 def slot_layout(config: Config) -> data.StructLayout:
     """What is known of the segment that a fold slot folds now, or folds next.
 
-    ``turn`` is its sequence number. ``begun``: a contribution is in, and the last five members are those of the first
-    one. ``present`` has a bit for each contributor that is in, ``missing`` is how many are not. ``waiting``: all
-    are in, and the result has not come from the parent. ``status`` is what the segment will end with.
+    ``turn`` is its sequence number. ``begun``: a contribution is in, and ``status`` to ``length`` are what the segment
+    will end with: what the first one said, but ``length`` is the fault's once the status is not 0. ``present`` has a
+    bit for each contributor that is in, ``missing`` is how many are not. ``waiting``: the partial result went to the
+    parent, and no result has come. ``last`` is how the segment one window before ended, if it is known.
     """
     return data.StructLayout(
         {
@@ -124,12 +133,8 @@ def slot_layout(config: Config) -> data.StructLayout:
             "begun": 1,
             "missing": range(config.contributors + 1),
             "present": config.contributors,
-            "status": Status,
-            "collective": 8,
-            "opt_code": 8,
-            "data_type": 8,
-            "root": 16,
-            "length": 16,
+            **_OUTCOME,
+            "last": data.StructLayout({"valid": 1, **_OUTCOME}),
         }
     )
 

@@ -74,13 +74,13 @@ class ResultStore(wiring.Component):
             enable = Signal(name=f"{name}_enable")
             m.d.sync += [
                 address.eq(self._place(segment.context, slot, beat.beat)),
-                enable.eq(self.i.valid & (segment.direction == direction)),
+                enable.eq(self.i.valid & segment.writes & (segment.direction == direction)),
             ]
             m.d.comb += [write.addr.eq(address), write.data.eq(data), write.en.eq(enable)]
         m.d.sync += [
             data.eq(beat.data),
             self.completed.payload.eq(segment),
-            self.completed.valid.eq(self.i.valid & beat.last & ~beat.bad),
+            self.completed.valid.eq(self.i.valid & segment.completes & beat.last & ~beat.bad),
         ]
         with m.If(self.completed.valid):
             m.d.sync += Assert(self.completed.ready, "delivery has no room for a result")

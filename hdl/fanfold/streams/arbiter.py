@@ -18,8 +18,9 @@ class PacketArbiter(wiring.Component):
     stops inside a packet holds the output until it goes on.
 
     ``coming`` may be high for an input that will offer a packet's beat in the next cycle: the choice is then in time,
-    and its latency is 0. It is a hint: whatever it says, nothing is lost but cycles. ``source`` is the input that the
-    offered beat comes from.
+    and its latency is 0. It is a hint: whatever it says, nothing is lost but cycles. Inputs that are ``first`` do not
+    wait for the others' turns, and the lowest of them goes before all; where it has no packet behind its last one, a
+    cycle is lost. ``source`` is the input that the offered beat comes from.
     """
 
     def __init__(self, shape, count: int):
@@ -27,6 +28,7 @@ class PacketArbiter(wiring.Component):
             {
                 "i": In(stream.Signature(shape)).array(count),
                 "coming": In(count),
+                "first": In(count),
                 "o": Out(stream.Signature(shape)),
                 "source": Out(range(count)),
             }
@@ -57,6 +59,9 @@ class PacketArbiter(wiring.Component):
                         after = (index + step) % self._count
                         with m.If(free & wanted[after]):
                             m.d.sync += chosen.eq(after)
+        for index in reversed(range(self._count)):
+            with m.If(free & wanted[index] & self.first[index]):
+                m.d.sync += chosen.eq(index)
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += begun.eq(~self.o.payload.last)
         return m

@@ -93,7 +93,7 @@ def tagged_layout(config: Config) -> data.StructLayout:
     """One beat of a tagged packet with its head (the same in all its beats), where both ports' packets meet.
 
     Packets of another ``origin`` than a port are the NIC's own, on their way through the fold to delivery: the outcome
-    of a registration, or what a timer found.
+    of a registration, for all contributors or for the ``sole`` one that its header names, or what a timer found.
     """
     return data.StructLayout(
         {
@@ -104,6 +104,7 @@ def tagged_layout(config: Config) -> data.StructLayout:
             "head": head_layout(config),
             "port": Port,
             "origin": Origin,
+            "sole": 1,
         }
     )
 

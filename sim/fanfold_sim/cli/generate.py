@@ -1,4 +1,4 @@
-"""``fanfold generate``: Verilog of a configuration, with a JSON beside it."""
+"""``fanfold generate``: Verilog of a configuration, with a JSON and its registers for C and for a browser beside it."""
 
 import re
 from argparse import ArgumentParser, Namespace
@@ -20,9 +20,9 @@ def add_parser(subparsers) -> None:
     parser: ArgumentParser = subparsers.add_parser(
         "generate",
         help="write Verilog of a configuration",
-        description="Writes NAME.v, the NIC in SystemVerilog that Icarus, Verilator and Yosys take, and NAME.json: "
-        "its ports, configuration, what it folds, latencies and registers. The same configuration gives the same "
-        "bytes.",
+        description="Writes NAME.v, the NIC in SystemVerilog that Icarus, Verilator and Yosys take; NAME.json, its "
+        "ports, configuration, what it folds, latencies and registers; NAME.h, the registers in C; and "
+        "NAME-registers, pages about them for a browser. The same configuration gives the same bytes.",
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="DIR", help="where to write; made if needed"

@@ -1,6 +1,7 @@
 """From the options of ``fanfold simulate`` to a job that can run; everything that can be wrong is found here."""
 
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -11,20 +12,31 @@ from fanfold.codes import Collective, DataType, Operator, defined
 from fanfold.config import PRESETS, Config
 
 from .. import toolchain
+from ..faults import Injection, exchange_cycles, timing_for
 from ..host.addresses import MOST_NODES
 from ..host.background import BackgroundError, load_background
 from ..host.parameters import PROFILES, HostParameters, NetworkParameters, with_settings
 from ..host.rows import WorkloadError, load_rows, made_up_rows
 from ..host.tree import NicTree
 from ..host.workload import Workload
+from ..nic import Timing
 from ..topology import CoreGroup, Machine, TopologyError, group_cores, load_machine
 from .options import BadInput, config_from
 
-__all__ = ["COLLECTIVES", "DEFAULT_BYTES", "SIMULATORS", "Job", "job_from"]
+__all__ = ["COLLECTIVES", "DEFAULT_BYTES", "SIMULATORS", "TIMERS", "Job", "job_from"]
 
 COLLECTIVES = ("allreduce", "barrier")
 SIMULATORS = ("auto", "reference", "amaranth", "verilator")
 DEFAULT_BYTES = 1024
+MOST_TIMES = 1_000_000
+
+#: what the timers' options say, for ``--help``
+TIMERS = {
+    "abort_ticks": "a segment may wait for contributors, times the levels of NICs from this one down",
+    "retry_ticks": "from one packet to a parent that does not answer to the next",
+    "retry_limit": "such packets are repeated at most so often, times the levels above",
+    "linger_ticks": "a NIC answers its children after the deregistration, times the levels from this one up",
+}
 
 #: what is folded when the user does not say, the more important first
 _USUAL = (Operator.SUM, DataType.FLOAT32, DataType.INT32)
@@ -55,6 +67,22 @@ class Job:
     pcap: Path | None
     json: Path | None
     seed: int
+    injection: Injection | None
+    #: what NICs are told to wait for, before their place in the tree counts
+    timing: Timing | None
+    #: how many collectives, and whether each has data of its own
+    times: int
+    made_up: bool
+
+    def workloads(self) -> Iterator[Workload]:
+        """One collective after another."""
+        yield self.workload
+        for number in range(1, self.times):
+            rows = self.workload.rows
+            if rows is not None and self.made_up:
+                data_type, operator = self.workload.data_type, self.workload.operator
+                rows = made_up_rows(data_type, len(rows), self.workload.row_bytes, self.seed + number, operator)
+            yield replace(self.workload, rows=rows)
 
 
 def job_from(args: Namespace) -> Job:
@@ -69,12 +97,15 @@ def job_from(args: Namespace) -> Job:
     wanted = _wanted(args, args.nodes * len(machine.cores))
     config = config_from(args, _able_to(wanted, _fitting(len(groups), args.nodes)))
     try:
-        NicTree.that_fits(args.nodes, len(groups), config.contributors)
+        tree = NicTree.that_fits(args.nodes, len(groups), config.contributors)
     except ValueError as error:
         raise BadInput(f"--group-by {args.group_by} of {machine.name}: {error}") from None
     workload = _workload(args, wanted, config, args.nodes * len(machine.cores))
     simulator, remark = _simulator(args.simulator)
     host, network = _parameters(args, machine)
+    injection = _injection(args, len(groups))
+    timing = _timing(args, tree, network, config)
+    _between("--times", args.times, 1, MOST_TIMES)
     background: list[bytes] = []
     if args.background is not None:
         try:
@@ -102,7 +133,39 @@ def job_from(args: Namespace) -> Job:
         pcap=args.pcap,
         json=args.json,
         seed=args.seed,
+        injection=injection,
+        timing=timing,
+        times=args.times,
+        made_up=args.data is None,
     )
+
+
+def _injection(args: Namespace, leaders: int) -> Injection | None:
+    if not args.inject:
+        return None
+    try:
+        injection = Injection.parse(args.inject)
+        injection.check(args.nodes, leaders)
+    except ValueError as error:
+        raise BadInput(f"--inject {error}") from None
+    return injection
+
+
+def _timing(args: Namespace, tree: NicTree, network: NetworkParameters, config: Config) -> Timing | None:
+    """What the user says of the timers; where something is injected the rest is what fits the tree, else nothing."""
+    said = {name: getattr(args, name) for name in TIMERS if getattr(args, name) is not None}
+    if not args.inject and not said:
+        return None
+    try:
+        timing = Timing(**said)
+        if not args.inject:
+            return timing
+        exchange = exchange_cycles(network, config)
+        kept = {name: value for name, value in said.items() if name in ("abort_ticks", "retry_ticks")}
+        return replace(timing_for(tree.depth, exchange, config.tick_bits, **kept), **said)
+    except ValueError as error:
+        name, _, rest = str(error).partition(" is ")
+        raise BadInput(f"--{name.replace('_', '-')} {rest}") from None
 
 
 def _between(option: str, value: int, low: int, high: int) -> None:

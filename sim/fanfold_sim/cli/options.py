@@ -34,9 +34,11 @@ CONFIG_HELP = {
     "adder_stages": "pipeline registers of the floating-point adder: 3 to 10",
     "queue_bits": "width of the host queue number: 1 to 16",
     "udp_port": "UDP port of tagged packets",
+    "places": "contributors of all communicators together: a power of two; 0: as many as all contexts may have",
     "tick_bits": "a tick of the timers is 2 to the power of this many cycles: 4 to 20",
     "frame_bytes": "bytes of the longest frame from the network, 256 to 16384: the receive buffer has room for two",
     "waiting_segments": "segments that may wait for the fold at each port: a power of two, 4 to 256",
+    "telemetry": "count packets by contributor too, not by context alone: 0 or 1",
 }
 
 #: parameters that are lists of codes

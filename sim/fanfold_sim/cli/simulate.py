@@ -8,8 +8,11 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from ..host.cluster import Cluster
+from ..fault_report import FaultReport
+from ..faults.injection import KINDS
+from ..host.cluster import Cluster, Refused
 from ..host.node import SimulationError
+from ..host.outcome import Outcome
 from ..host.parameters import PROFILES
 from ..host.recorder import Recorder
 from ..nic import Nic, make_nic
@@ -17,7 +20,7 @@ from ..report import Regular, Report
 from ..toolchain import ToolMissing, verilator_version
 from ..topology import GROUPINGS, MACHINES
 from ..waveforms import save_path
-from .job import COLLECTIVES, DEFAULT_BYTES, SIMULATORS, Job, job_from
+from .job import COLLECTIVES, DEFAULT_BYTES, SIMULATORS, TIMERS, Job, job_from
 from .options import BadInput, add_config_options
 from .progress import Progress
 
@@ -56,6 +59,14 @@ def add_parser(subparsers) -> None:
     add(
         "--set", action="append", default=[], metavar="NAME=NUMBER", help="one latency or rate of the model; repeatable"
     )
+    add("--times", type=int, default=1, metavar="N", help="collectives, one after another; default %(default)s")
+    faults = parser.add_argument_group("faults")
+    faults.add_argument("--inject", action="append", default=[], metavar="SPEC",
+        help="what goes wrong, with commas between; repeatable: "
+        + "; ".join(f"{form}: {meaning}" for form, meaning in KINDS.values()))  # fmt: skip
+    for name, meaning in TIMERS.items():
+        unit = "" if name == "retry_limit" else "ticks that "
+        faults.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=unit + meaning)
     add_config_options(parser)
 
 
@@ -79,7 +90,8 @@ def run(args: Namespace) -> int:
 
 
 def simulate(job: Job) -> Report:
-    """Registers, runs the collective beside the regular traffic, deregisters, and reports.
+    """Registers, runs the collective beside the regular traffic, deregisters, and reports; in software when the NICs
+    refuse.
 
     Raises ``SimulationError`` when the run hangs, and ``AssertionError`` when the hardware finds itself wrong.
     """
@@ -101,18 +113,37 @@ def simulate(job: Job) -> Report:
             seed=job.seed,
             captures=recorder,
             progress=progress.advance,
+            timing=job.timing,
+            injection=job.injection,
         )
         stack.callback(cluster.close)
         progress.stage("registering")
-        ranks = cluster.register()
+        ranks, fallback, left_open = job.nodes * len(job.machine.cores), "", ""
+        try:
+            cluster.register()
+        except Refused as refused:
+            fallback = str(refused)
+            progress.stage(f"{fallback}: going on in software")
         left_out = cluster.start_background(job.background, job.background_load)
         progress.stage(job.workload.collective.name.lower())
-        outcome = cluster.collective(job.workload)
-        progress.stage("deregistering")
-        cluster.deregister()
+        if job.times > 1:
+            cluster.progress = lambda done, total: progress.advance(len(outcomes), job.times)
+        outcomes: list[Outcome] = []
+        for workload in job.workloads():
+            outcomes.append((cluster.collective_in_software if fallback else cluster.collective)(workload))
+            if not outcomes[-1].correct:
+                break
+        if not fallback:
+            progress.stage("deregistering")
+            cluster.progress = progress.advance
+            left_open = cluster.deregister()
         progress.stage("draining")
         cluster.drain()
-        streams = [stream for node in cluster.nodes for stream in node.streams.values()]
+        streams = [stream for node in cluster.nodes if not node.dead for stream in node.streams.values()]
+        faults = None
+        if job.injection is not None:
+            tick_ns = cluster.period * (1 << job.config.tick_bits) / 1000
+            faults = FaultReport.of(cluster, tick_ns, [outcome.verdict for outcome in outcomes], left_open)
         counters = [node.nic.nic.counters() for node in cluster.nodes]
     files = {"waves": [str(job.waves), str(save_path(job.waves))] if job.waves is not None else []}
     files["captures"] = [str(path) for path in recorder.paths] if recorder else []
@@ -123,7 +154,7 @@ def simulate(job: Job) -> Report:
         operator=job.workload.operator.name.lower() if has_data else None,
         data_type=job.workload.data_type.name.lower() if has_data else None,
         bytes=job.workload.row_bytes,
-        segments=outcome.segments,
+        segments=outcomes[0].segments,
         machine=job.machine.summary,
         nodes=job.nodes,
         group_by=job.group_by,
@@ -134,9 +165,9 @@ def simulate(job: Job) -> Report:
         host=job.host,
         network=job.network,
         clock_ps=cluster.period,
-        wrong=outcome.trouble or (str(outcome.mismatch) if outcome.mismatch else ""),
-        latency_ps=outcome.latency,
-        parts_ps=outcome.parts,
+        wrong=_wrong(outcomes),
+        latency_ps=outcomes[0].latency,
+        parts_ps=outcomes[0].parts,
         regular=Regular(
             sent=sum(stream.sent for stream in streams),
             identical=sum(stream.identical for stream in streams),
@@ -148,7 +179,17 @@ def simulate(job: Job) -> Report:
         seed=job.seed,
         versions=_versions(job),
         files={kind: paths for kind, paths in files.items() if paths},
+        faults=faults,
+        fallback=fallback,
+        times=len(outcomes),
     )
+
+
+def _wrong(outcomes: list[Outcome]) -> str:
+    """What is wrong with the last collective, after which no other was begun."""
+    last = outcomes[-1]
+    wrong = last.trouble or (str(last.mismatch) if last.mismatch else "")
+    return f"collective {len(outcomes)}: {wrong}" if wrong and len(outcomes) > 1 else wrong
 
 
 def _make(job: Job, node: int) -> Nic:

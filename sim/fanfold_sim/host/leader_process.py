@@ -2,7 +2,7 @@
 
 It is one core, so it does one thing at a time. In order of urgency: see a result that has come, post a segment that is
 ready and may go, hand a result to the members, combine the next segment. What it says to the NIC is
-``fanfold_sim.leader``; this file knows only when.
+``fanfold_sim.leader``; this file knows only when. It may be told to be late, to die, and to repeat.
 """
 
 from collections import deque
@@ -11,11 +11,15 @@ from collections.abc import Callable, Sequence
 from ..leader import Answer, Leader
 from ..network import picoseconds
 from ..topology import CoreGroup, Machine
+from .errors import SimulationError
 from .events import Agenda
 from .milestones import Milestone, latest
 from .parameters import HostParameters
 
 __all__ = ["LeaderProcess"]
+
+#: repeats of one packet after which a leader waits silently
+_MOST_REPEATS = 100
 
 
 class LeaderProcess:
@@ -37,6 +41,17 @@ class LeaderProcess:
         self._parameters = parameters
         self._distances = [machine.distance(core, group.leader) for core in group.members]
         self._inject = inject
+        #: ps by which it begins each collective later than it might
+        self.late = 0
+        #: segments that it contributes until it dies, ``when_it_dies`` is called then; never for ``None``
+        self.dies_after: int | None = None
+        self.when_it_dies: Callable[[], None] = lambda: None
+        self.dead = False
+        #: ps after which it repeats a packet that has no result; 0: never
+        self.repeats_after = 0
+        #: packets that it repeated
+        self.repeats = 0
+        self._contributed = 0
         self._wake: int | None = None
         self._pieces: Sequence[bytes] = ()
         self._start(Milestone(0))
@@ -46,35 +61,49 @@ class LeaderProcess:
         self.answers: dict[int, Answer] = {}
         #: the last that happened in this group for this job
         self.end = start
-        #: when the leader first posted, and first saw a result
-        self.first_posted: int | None = None
-        self.first_seen: int | None = None
+        #: when the leader posted each segment, and saw each result
+        self.posted: dict[int, int] = {}
+        self.seen: dict[int, int] = {}
         self._begun = self._cpu = self._credit = start
         self._arrived: deque[tuple[Answer, Milestone]] = deque()
         self._to_distribute: deque[tuple[int, Milestone]] = deque()
         self._combined: deque[tuple[int, Milestone]] = deque()
-        self._distributed = 0
+        self._distributed = self._passed = 0
 
     def begin(
         self, time: int, pieces: Sequence[bytes], build: Callable[[bytes], bytes], with_members: bool = True
     ) -> None:
         """Begins a job at ``time``: ``pieces`` are the group's segments; ``build`` makes the frame of the next one.
 
-        Without members (registrations) the leader acts alone.
+        Without members (registrations) the leader acts alone, and at once.
         """
-        self._start(Milestone(time))
+        start = Milestone(time)
+        if with_members and self.late:
+            start = start.then(time + self.late, "member_stage")
+        self._start(start)
         self._pieces = pieces
+        self._counts = with_members
         self._build = build
         self._others = self._distances if with_members else []
         self._next_to_combine = 0
         self._first_tag = self.protocol.coll_tag
-        self._members_ready = self._member_times(time)
-        self._plan(time)
+        self._members_ready = self._member_times(start.time)
+        self._plan(start.time)
+
+    def abandon(self) -> None:
+        """Ends the job as it is: nothing is awaited any more."""
+        self._pieces = ()
+        self._distributed = self._passed = 0
+        self._combined.clear()
+
+    def die(self) -> None:
+        """Nothing is done from now on."""
+        self.dead = True
 
     @property
     def done(self) -> bool:
-        """Every core of the group has every segment's result."""
-        return self._distributed == len(self._pieces)
+        """Every core of the group has every segment's result, and the leader has come to every segment; or it died."""
+        return self.dead or self._distributed == self._passed == len(self._pieces)
 
     @property
     def segments(self) -> int:
@@ -84,16 +113,24 @@ class LeaderProcess:
     @property
     def waiting(self) -> str:
         """What is missing, in words."""
-        return f"{len(self._pieces) - len(self.answers)} of {len(self._pieces)} results"
+        missing = [segment for segment in range(len(self._pieces)) if segment not in self.answers]
+        return f"{len(missing)} of {len(self._pieces)} results"
 
     def receive(self, time: int, answer: Answer, milestone: Milestone) -> None:
-        """A result is in the leader's memory."""
+        """A result is in the leader's memory. Raises ``SimulationError`` when it is of no segment of this job."""
+        if self.dead:
+            return
+        segment = (answer.coll_tag - self._first_tag) % (1 << 32)
+        if segment >= len(self._pieces):
+            raise SimulationError(f"leader {self.group.index} has a result of segment {segment}, which nobody began")
         self._arrived.append((answer, milestone))
         self._work(time)
 
     # ------------------------------------------------------------------------------------------------ the one core
 
     def _work(self, time: int) -> None:
+        if self.dead:
+            return
         if time >= self._cpu.time and not self._do_one(time):
             return
         self._plan(self._cpu.time)
@@ -112,6 +149,14 @@ class LeaderProcess:
         """Does the most urgent thing; whether there may be more once the core is free again."""
         if self._arrived:
             self._see(*self._arrived.popleft())
+        elif self._combined and self.protocol.is_over:
+            self._combined.popleft()
+            self.protocol.skip()
+            self._passed += 1
+        elif self._combined and self._counts and self._contributed == self.dies_after:
+            self.die()
+            self.when_it_dies()
+            return False
         elif self._combined and self.protocol.may_send:
             self._post(time, *self._combined.popleft())
         elif self._to_distribute:
@@ -130,9 +175,8 @@ class LeaderProcess:
         begin = latest(milestone, self._cpu)
         self._cpu = begin.then(begin.time + picoseconds(self._parameters.completion_ns), "delivery")
         self._credit = self._cpu
-        if self.first_seen is None:
-            self.first_seen = self._cpu.time
         segment = (answer.coll_tag - self._first_tag) % (1 << 32)
+        self.seen[segment] = self._cpu.time
         self.answers[segment] = answer
         self._to_distribute.append((segment, self._cpu))
 
@@ -141,9 +185,24 @@ class LeaderProcess:
         # what the posting waited for: the core, the segment's data, or the result that made room in the window
         begin = latest(ready, self._cpu, self._credit)
         self._cpu = begin.then(max(time, begin.time) + picoseconds(self._parameters.post_ns), "injection")
-        if self.first_posted is None:
-            self.first_posted = self._cpu.time
-        self._inject(self._cpu.time, self, self._build(piece), len(piece), self._cpu)
+        self.posted[segment] = self._cpu.time
+        self._passed += 1
+        self._contributed += self._counts
+        posted, tag = self._cpu, self.protocol.coll_tag
+        self._inject(posted.time, self, self._build(piece), len(piece), posted)
+        if self.repeats_after:
+            self._agenda.plan(
+                self._cpu.time + self.repeats_after, self._repeat, tag, len(piece), self._cpu, _MOST_REPEATS
+            )
+
+    def _repeat(self, time: int, tag: int, size: int, posted: Milestone, left: int) -> None:
+        """The result has not come in time. The core's own time for this is left out: it only waits."""
+        if self.dead or not left or tag not in self.protocol.unanswered:
+            return
+        self.repeats += 1
+        again = posted.then(time, "injection")
+        self._inject(time, self, self.protocol.repeat(tag), size, again)
+        self._agenda.plan(time + self.repeats_after, self._repeat, tag, size, again, left - 1)
 
     def _distribute(self, segment: int, seen: Milestone) -> None:
         """One message to each member, one after the other."""

@@ -20,26 +20,36 @@ _WINDOW_CYCLES = 32
 
 
 class Runner:
-    """Runs ``nodes`` and ``agenda``; ``period`` is the NICs' clock and ``look_ahead`` the shortest way, in ps."""
+    """Runs ``nodes`` and ``agenda``; ``period`` is the NICs' clock and ``look_ahead`` the shortest way, in ps.
 
-    def __init__(self, agenda: Agenda, nodes: Sequence[Node], period: int, look_ahead: int):
+    ``timed`` is for how many cycles a NIC may wait before one of its timers ends.
+    """
+
+    def __init__(self, agenda: Agenda, nodes: Sequence[Node], period: int, look_ahead: int, timed: int = 0):
         #: the time up to which everything has happened
         self.now = 0
         self._agenda = agenda
         self._nodes = nodes
         self._period = period
+        self._patience = _PATIENCE + timed
         self._window = max(period, min(look_ahead, _WINDOW_CYCLES * period))
 
-    def run(self, done: Callable[[], bool], stuck: Callable[[], None], tell: Callable[[], None]) -> None:
-        """Runs until ``done``; calls ``stuck`` when nothing can happen any more, or nothing has for long.
+    def run(
+        self, done: Callable[[], bool], stuck: Callable[[], None], tell: Callable[[], None], waits: int | None = None
+    ) -> None:
+        """Runs until ``done``; calls ``stuck`` when nothing can happen any more, nothing has for long, or it takes
+        longer than ``waits`` times as long as all timers.
 
         ``tell`` is called once a window.
         """
         idle = 0
+        end = None if waits is None else self.now + waits * self._patience * self._period
         while not done():
             tell()
             due = self._agenda.next
-            if all(node.nic.quiet for node in self._nodes):
+            if end is not None and self.now > end:
+                return stuck()
+            if not any(node.busy for node in self._nodes):
                 if due is None:
                     return stuck()
                 self.now = max(self.now, due)
@@ -47,7 +57,7 @@ class Runner:
             self._agenda.work(until)
             moved = self._run_nics(until)
             idle = 0 if moved or due is not None else idle + self._window // self._period
-            if idle > _PATIENCE:
+            if idle > self._patience:
                 return stuck()
             self.now = until
         tell()
@@ -58,7 +68,7 @@ class Runner:
         departures: list[tuple[int, int, int, Left]] = []
         moved = False
         for node in self._nodes:
-            if node.nic.quiet:
+            if not node.busy:
                 continue
             accepted, left = node.nic.run(until)
             moved = moved or bool(accepted)

@@ -54,7 +54,7 @@ class TimedNic:
         """Nothing waits, and nothing can come out."""
         return self.nic.quiet
 
-    def offer(self, port: Port, frame: bytes, time: int, token: Any, queue: int = 0) -> int:
+    def offer(self, port: Port, frame: bytes, time: int, token: Any, queue: int = 0, bad: bool = False) -> int:
         """Offers ``frame`` from the first cycle that begins at ``time`` or later; when that is.
 
         Calls must be in order of time and not before what was run. ``token`` comes back when the frame is in.
@@ -63,7 +63,7 @@ class TimedNic:
         if self.nic.quiet:
             self._skipped = max(self._skipped, cycle - _PAUSE - self.nic.cycle)
         cycle = max(cycle - self._skipped, self.nic.cycle)
-        self.nic.offer(port, frame, cycle=cycle, queue=queue)
+        self.nic.offer(port, frame, cycle=cycle, queue=queue, bad=bad)
         self._tokens[port].append(token)
         return (cycle + self._skipped) * self.period
 

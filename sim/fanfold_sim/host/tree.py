@@ -48,10 +48,18 @@ class NicTree:
         """Place among the children of the parent; 0 at the root."""
         return 0 if node == 0 else (node - 1) % self.fanout
 
+    def height(self, node: int) -> int:
+        """Links between a node and the farthest one below it."""
+        return max((self.height(child) + 1 for child in self.children(node)), default=0)
+
+    def level(self, node: int) -> int:
+        """Links between the root and a node."""
+        level = 0
+        while node:
+            node, level = (node - 1) // self.fanout, level + 1
+        return level
+
     @property
     def depth(self) -> int:
         """Links between the root and the farthest node."""
-        depth, node = 0, self.nodes - 1
-        while node:
-            node, depth = (node - 1) // self.fanout, depth + 1
-        return depth
+        return self.level(self.nodes - 1)

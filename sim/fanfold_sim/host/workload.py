@@ -12,7 +12,7 @@ from ..reference.arithmetic import fold_tree
 from ..topology import CoreGroup
 from .tree import NicTree
 
-__all__ = ["Mismatch", "Workload", "expected_result", "first_mismatch", "group_vectors"]
+__all__ = ["Mismatch", "Workload", "combine", "expected_result", "first_mismatch", "group_vectors"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,10 @@ class Mismatch:
         )
 
 
-def _fold(workload: Workload, parts: Sequence[bytes]) -> bytes:
+def combine(workload: Workload, parts: Sequence[bytes]) -> bytes:
+    """``parts`` in the order of a NIC whose contributors they are; nothing for a barrier."""
+    if workload.rows is None:
+        return b""
     return fold_tree(workload.operator, workload.data_type, parts, 1 << (len(parts) - 1).bit_length())
 
 
@@ -58,7 +61,7 @@ def group_vectors(workload: Workload, groups: Sequence[CoreGroup], first_row: in
     rows = workload.rows
     if rows is None:
         return [b""] * len(groups)
-    return [_fold(workload, [rows[first_row + core].tobytes() for core in group.cores]) for group in groups]
+    return [combine(workload, [rows[first_row + core].tobytes() for core in group.cores]) for group in groups]
 
 
 def expected_result(workload: Workload, vectors: Sequence[Sequence[bytes]], tree: NicTree) -> bytes:
@@ -67,7 +70,7 @@ def expected_result(workload: Workload, vectors: Sequence[Sequence[bytes]], tree
         return b""
     partial: list[bytes] = [b""] * tree.nodes
     for node in reversed(range(tree.nodes)):
-        partial[node] = _fold(workload, [*vectors[node], *(partial[child] for child in tree.children(node))])
+        partial[node] = combine(workload, [*vectors[node], *(partial[child] for child in tree.children(node))])
     return partial[0]
 
 

@@ -26,13 +26,13 @@ class Classified:
 def classify(
     frame: bytes,
     udp_port: int,
-    is_open: Callable[[int, int, int, int], bool],
+    hears: Callable[[int, int, int, int], bool],
     *,
     local_mac: int = 0,
     queue: int = 0,
     bad: bool = False,
 ) -> Classified:
-    """What ``frame`` is, to a NIC that has a communicator open at an address when ``is_open(comm_id, key, mac, ip)``.
+    """What ``frame`` is, to a NIC that has a communicator open at an address when ``hears(comm_id, key, mac, ip)``.
 
     Registrations are taken at ``local_mac`` alone; 0: at any address. A tagged frame that carries the bad-frame mark
     is damaged.
@@ -42,7 +42,7 @@ def classify(
         return Classified(None, reason)
     to = packet.receiver
     registers = packet.collective is Collective.REGISTER and local_mac in (0, to.mac)
-    if not registers and not is_open(packet.comm_id, packet.coll_tag_high32, to.mac, to.ip):
+    if not registers and not hears(packet.comm_id, packet.coll_tag_high32, to.mac, to.ip):
         return Classified(None, f"communicator {packet.comm_id} is not open with this key at this address", True)
     if bad and not packet.damage:
         packet.damage = "marked bad"

@@ -1,4 +1,4 @@
-"""A NIC without time: packets in, in the order of their acceptance; packets out, and counters."""
+"""A NIC without a clock: packets in, in the order of their acceptance; packets out, and counters."""
 
 from fanfold.codes import Collective, Direction, Port, Status
 from fanfold.config import Config
@@ -7,7 +7,9 @@ from fanfold.control.events import EVENTS, refused
 from ..frames import Packet
 from .classify import Classified, classify
 from .contexts import Entry
-from .outgoing import Outgoing
+from .deadlines import Deadlines
+from .endings import Endings
+from .outgoing import Decision, Outgoing
 from .registry import Registry
 from .slots import SlotRules
 
@@ -20,12 +22,17 @@ _PORT_NAMES = {Port.HOST: "host", Port.NET: "net"}
 class Core:
     """The function of a NIC. For each frame call ``classify``; for each tagged one of them ``accept``, later, when its
     last beat enters; ``sent`` for each packet that left. ``local_mac`` is the address at which registrations are taken,
-    0: any."""
+    0: any.
+
+    Who has a clock sets ``deadlines.now`` before each of these calls and calls ``overdue`` at the ticks that
+    ``deadlines.next`` names."""
 
     def __init__(self, config: Config):
         self._config = config
-        self._registry = Registry(config)
-        self._slots = SlotRules(config)
+        self.deadlines = Deadlines(config.contexts, config.window)
+        self._registry = Registry(config, self.deadlines)
+        self._endings = Endings(config, self.deadlines)
+        self._slots = SlotRules(config, self.deadlines, self._endings)
         self._counts = dict.fromkeys(EVENTS, 0)
         self.local_mac = 0
 
@@ -33,7 +40,7 @@ class Core:
         """Decides what a frame is, and counts it."""
         queue = queue if port is Port.HOST else 0
         verdict = classify(
-            frame, self._config.udp_port, self._registry.is_open, local_mac=self.local_mac, queue=queue, bad=bad
+            frame, self._config.udp_port, self._registry.hears, local_mac=self.local_mac, queue=queue, bad=bad
         )
         name = _PORT_NAMES[port]
         self._counts[f"{name}_tagged" if verdict.packet else f"{name}_regular"] += 1
@@ -46,34 +53,51 @@ class Core:
         if packet.damage:
             self._counts[f"{_PORT_NAMES[port]}_damaged"] += 1
             return []
-        cause, packets, counts_as = self._decide(port, packet)
-        if cause is not Status.OK:
-            self._counts[_REFUSED[cause]] += 1
-        elif counts_as:
-            self._counts[counts_as] += 1
-        return packets
+        decision = self._decide(port, packet)
+        if decision.cause is not Status.OK:
+            self._counts[_REFUSED[decision.cause]] += 1
+        elif decision.counts_as:
+            self._counts[decision.counts_as] += 1
+        return list(decision.sends)
 
-    def _decide(self, port: Port, packet: Packet) -> tuple[Status, list[Outgoing], str]:
-        """What becomes of a packet, and the name under which it counts if it is accepted."""
+    def _decide(self, port: Port, packet: Packet) -> Decision:
+        """What becomes of a packet."""
         upwards = packet.direction is Direction.UP
         if not upwards and port is Port.HOST:
-            return Status.WRONG_SOURCE, [], ""
+            return Decision(Status.WRONG_SOURCE)
         if packet.collective is Collective.REGISTER:
-            rules = self._registry
-            return (*(rules.up(port, packet) if upwards else rules.down(packet)), "")
+            return self._registry.up(port, packet) if upwards else self._registry.down(packet)
         entry = self._registry.entry(packet.comm_id)
-        if upwards:
-            return (*self._slots.up(entry, port, packet), "contributions")
-        return (*self._slots.down(entry, packet), "results")
+        return self._slots.up(entry, port, packet) if upwards else self._slots.down(entry, packet)
+
+    def overdue(self) -> list[list[Outgoing]]:
+        """Does all that is due now, once, in the order of contexts and slots; what the NIC sends, for each."""
+        sends = []
+        for context, number in self.deadlines.due():
+            entry = self._registry.entry(context)
+            slot = None if number is None else entry.slots[number]
+            event, packets = self._registry.due(entry) if slot is None else self._endings.due(entry, slot)
+            if event:
+                self._counts[event] += 1
+            if packets:
+                sends.append(packets)
+        return sends
 
     def sent(self, outgoing: Outgoing) -> None:
-        """Counts a packet that left at its port, and frees the entry that it is the last to close."""
+        """Counts a packet that left at its port, and ends the entry that it is the last to close."""
         self._counts[f"{_PORT_NAMES[outgoing.port]}_copies"] += 1
-        closing = outgoing.closing
-        if closing is not None:
-            closing.remaining -= 1
-            if not closing.remaining:
-                self._registry.free(closing.entry)
+        delivery = outgoing.delivery
+        if delivery is not None and delivery.left() and delivery.closes:
+            self._registry.end(delivery.entry)
+
+    def release(self, context: int) -> None:
+        """The host frees an entry of the context table."""
+        self._registry.release(context)
+
+    @property
+    def opened(self) -> int:
+        """Contexts that became open."""
+        return self._registry.opened
 
     def entry(self, comm_id: int) -> Entry:
         """The context table's entry for a communicator; for tests that look inside."""
@@ -83,8 +107,8 @@ class Core:
         """Every counter by name."""
         return {
             **self._counts,
-            "folded": self._slots.folded,
-            "failed_segments": self._slots.failed,
-            "opened": self._registry.opened,
+            "folded": self._endings.folded,
+            "failed_segments": self._endings.failed,
+            "opened": self.opened,
             "closed": self._registry.closed,
         }

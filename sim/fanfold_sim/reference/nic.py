@@ -5,7 +5,8 @@ counters are the same. Time is an approximation, to within a few cycles where no
 one beat per cycle and adds its latency (``timing``), and what waits for a room waits in a queue without limit, so an
 input port always takes one beat per cycle.
 
-Events lie on a heap by cycle; within a cycle, what arrives at a room comes before what the room begins.
+Events lie on a heap by cycle; within a cycle, what arrives at a room comes before what the room begins, and both
+before what is due. What is timed is no event: its alarm is set anew whenever something changes.
 """
 
 from collections import deque
@@ -13,15 +14,15 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from pathlib import Path
 
-from fanfold.codes import Collective, Direction, Port, Status
+from fanfold.codes import Collective, Port
 from fanfold.config import Config
 
 from ..frames import Packet
-from ..nic import Departure
+from ..nic import Departure, Timing
 from .classify import headers_end
 from .core import Core
 from .outgoing import Envelopes, Outgoing
-from .timing import Latencies
+from .timing import Latencies, Ticks
 
 __all__ = ["ReferenceNic"]
 
@@ -74,15 +75,18 @@ class ReferenceNic:
         self.latencies = latencies or Latencies.of(config)
         self._fold_latency = self.latencies.through_fold(config)
         self._core = Core(config)
+        self._ticks = Ticks(config.tick_bits)
+        self._alarm: int | None = None
         self._envelopes = Envelopes(config.udp_port)
         self._now = 0
         self._events: list[tuple] = []
         self._event_count = 0
         self._input_free = {Port.HOST: 0, Port.NET: 0}
         self._accepted: list[tuple[Port, int, int]] = []
+        self._whole = {Port.HOST: 0, Port.NET: 0}
         self._copies_free = {Port.HOST: 0, Port.NET: 0}
         self._departures: dict[Port, deque[Departure]] = {Port.HOST: deque(), Port.NET: deque()}
-        self._spine = _Server(self._schedule, self._admit, 3)
+        self._spine = _Server(self._schedule, self._admit, 4)
         self._registry = _Server(self._schedule, self._collect, 2)
         self._egress = {
             Port.HOST: _Server(self._schedule, self._send_at_host, 2),
@@ -114,12 +118,29 @@ class ReferenceNic:
         """See ``Nic.set_local_mac``; counts for verdicts from now on."""
         self._core.local_mac = mac
 
+    def set_timing(self, timing: Timing) -> None:
+        """See ``Nic.set_timing``."""
+        self._core.deadlines.timing = timing
+        self._wind(self._now)
+
+    def release(self, context: int) -> None:
+        """The host frees an entry of the context table, now."""
+        self._tell_time(self._now)
+        self._core.release(context)
+        self._wind(self._now)
+
     def run(self, until: int) -> list[Departure]:
         """Runs the cycles before ``until``; see ``Nic.run``."""
         events = self._events
-        while events and events[0][0] < until:
-            cycle, _, _, action, arguments = heappop(events)
-            action(*arguments, cycle)
+        while True:
+            alarm = until if self._alarm is None else self._alarm
+            if events and events[0][0] < until and events[0][0] <= alarm:
+                cycle, _, _, action, arguments = heappop(events)
+                action(*arguments, cycle)
+            elif alarm < until:
+                self._ring(alarm)
+            else:
+                break
         self._now = max(self._now, until)
         gone = []
         for queue in self._departures.values():
@@ -130,8 +151,8 @@ class ReferenceNic:
 
     @property
     def quiet(self) -> bool:
-        """Nothing is waiting to go in, and nothing can come out any more without a new frame."""
-        return not self._events and not any(self._departures.values())
+        """Nothing is waiting to go in, nothing is timed, and nothing can come out any more without a new frame."""
+        return not self._events and not any(self._departures.values()) and not self._ticks.running
 
     def accepted_cycles(self) -> list[tuple[Port, int, int]]:
         """For each offered frame completely in since the last call: port, cycles of its first and last beat."""
@@ -186,13 +207,15 @@ class ReferenceNic:
         late = wanted > width * self._beats(len(frame))
         check = latencies.checksum if packet.udp_checksum else 0
         last_in = max(door, last + late + latencies.edge_in + latencies.payload + check)
+        # nothing overtakes: a packet's beats come after those of the one before, and go on once all of them are here
+        self._whole[port] = max(last_in, self._whole[port] + self._beats(len(packet.payload)))
         room = self._registry if packet.collective is Collective.REGISTER else self._spine
-        self._schedule(door, _ARRIVES, room.push, port.value, (port, packet, last_in))
+        self._schedule(self._whole[port] + latencies.waiting, _ARRIVES, room.push, port.value, (port, packet))
 
-    def _admit(self, item: tuple[Port, Packet, int] | list[Outgoing], cycle: int) -> int:
-        """Admission: beats pass, the last one as soon as it is here; then a packet is decided upon."""
+    def _admit(self, item: tuple[Port, Packet] | list[Outgoing], cycle: int) -> int:
+        """Admission: a whole packet's beats pass, then it is decided upon."""
         if isinstance(item, list):  # the NIC's own, from the registry
-            last = cycle + self._beats(len(item[0].payload)) - 1
+            last = cycle + self._beats(len(item[0].segment.payload)) - 1
             self._schedule(
                 last + self.latencies.decide + self._fold_latency + self.latencies.delivery,
                 _ARRIVES,
@@ -200,37 +223,43 @@ class ReferenceNic:
                 item,
             )
             return last + 1
-        port, packet, last_in = item
-        last = max(cycle + self._beats(len(packet.payload)) - 1, last_in)
+        port, packet = item
+        last = cycle + min(self._beats(len(packet.payload)), self.config.segment_beats) - 1
         self._schedule(last + self.latencies.decide, _ARRIVES, self._decide, port, packet)
         return last + 1
 
     def _decide(self, port: Port, packet: Packet, cycle: int) -> None:
         """Admission, fold, results: what the packet causes is ready for delivery when it went through them."""
-        outgoing = self._core.accept(port, packet)
+        outgoing = self._accept(port, packet, cycle)
         if outgoing:
             self._schedule(cycle + self._fold_latency + self.latencies.delivery, _ARRIVES, self._deliver, outgoing)
 
-    def _collect(self, item: tuple[Port, Packet, int], cycle: int) -> int:
+    def _collect(self, item: tuple[Port, Packet], cycle: int) -> int:
         """Registry: takes a registration's beats and decides; it is free again when it has said what comes of it."""
-        port, packet, last_in = item
-        last = max(cycle + self._beats(len(packet.payload)) - 1, last_in)
+        port, packet = item
+        last = cycle + min(self._beats(len(packet.payload)), self.config.segment_beats) - 1
         decided = last + self.latencies.enrol
         self._schedule(decided, _ARRIVES, self._enrol, port, packet)
         return decided - 1  # the next one is collected while this one is applied
 
     def _enrol(self, port: Port, packet: Packet, cycle: int) -> None:
         """Registry: a refusal goes straight to the egress, everything else goes the way of the results."""
-        outgoing = self._core.accept(port, packet)
+        opened = self._core.opened
+        outgoing = self._accept(port, packet, cycle)
         if not outgoing:
             return
         said = cycle + self.latencies.announce
-        if packet.direction is Direction.UP and outgoing[0].status is not Status.OK:
-            self._schedule(said + self.latencies.egress, _ARRIVES, self._egress[port].push, 0, outgoing[0])
+        if outgoing[0].delivery is None:
+            self._refuse(outgoing, said)
             return
-        if outgoing[0].direction is Direction.DOWN and outgoing[0].status is Status.OK:
+        if self._core.opened != opened:
             said += self.latencies.prepare
         self._schedule(said, _ARRIVES, self._spine.push, 2, outgoing)
+
+    def _refuse(self, refusals: list[Outgoing], cycle: int) -> None:
+        """Refusals at an egress's door."""
+        for each in refusals:
+            self._schedule(cycle + self.latencies.egress, _ARRIVES, self._egress[each.port].push, 0, each)
 
     def _deliver(self, outgoing: list[Outgoing], cycle: int) -> None:
         """Delivery: one copy per cycle and port."""
@@ -258,5 +287,34 @@ class ReferenceNic:
         self._departures[port].append(Departure(port, frame, queue, bad, first, first + beats - 1))
         return cycle + beats
 
-    def _left(self, item: Outgoing, _cycle: int) -> None:
+    def _left(self, item: Outgoing, cycle: int) -> None:
+        self._tell_time(cycle)
         self._core.sent(item)
+        self._wind(cycle)
+
+    # -------------------------------------------------------------------------------------------------- what is timed
+
+    def _accept(self, port: Port, packet: Packet, cycle: int) -> list[Outgoing]:
+        self._tell_time(cycle)
+        outgoing = self._core.accept(port, packet)
+        self._wind(cycle)
+        return outgoing
+
+    def _tell_time(self, cycle: int) -> None:
+        self._core.deadlines.now = self._ticks.now(cycle)
+
+    def _wind(self, cycle: int) -> None:
+        """Runs the ticks while something is timed, and sets the alarm to the first that is due."""
+        deadlines = self._core.deadlines
+        self._ticks.run(deadlines.running, cycle)
+        self._alarm = None if deadlines.next is None else self._ticks.cycle_of(deadlines.next)
+
+    def _ring(self, cycle: int) -> None:
+        """Something is due: what the NIC sends of its own goes the way of the contributions."""
+        self._tell_time(cycle)
+        for outgoing in self._core.overdue():
+            if outgoing[0].delivery is None:
+                self._refuse(outgoing, cycle)
+            else:
+                self._spine.push(3, outgoing, cycle)
+        self._wind(cycle)

@@ -1,29 +1,50 @@
 """What a NIC sends (docs/protocol.md, section 4): packets with their addresses, until an egress builds the frame."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from fanfold.codes import Collective, DataType, Direction, Operator, Port, Status
+from fanfold.codes import Direction, Port, Status
 from fanfold.wire import COLLECTIVE
 
 from ..frames import Address, Packet, build, flags_byte, pack_header
-from .contexts import Entry
+from .contexts import Entry, Segment
 
-__all__ = ["Closing", "Envelopes", "Outgoing", "close_after", "down_to_all", "up_to_parent"]
+__all__ = ["Decision", "Delivery", "Envelopes", "Outgoing", "down_to_all", "down_to_one", "refusal", "up_to_parent"]
 
 
 @dataclass(slots=True)
-class Closing:
-    """An entry that becomes free when the ``remaining`` copies of its last result have left."""
+class Delivery:
+    """Packets of one decision that are under way, ``remaining`` of them: a result for all contributors, or a
+    ``single`` packet. ``closes``: the entry is over when they have left."""
 
     entry: Entry
     remaining: int
+    single: bool
+    closes: bool = False
+
+    def __post_init__(self):
+        self._count(1)
+
+    def left(self) -> bool:
+        """One of the packets has left; whether it was the last."""
+        self.remaining -= 1
+        if not self.remaining:
+            self._count(-1)
+        return not self.remaining
+
+    def _count(self, step: int) -> None:
+        if self.single:
+            self.entry.under_way.singles += step
+        else:
+            self.entry.under_way.results += step
 
 
 @dataclass(slots=True)
 class Outgoing:
     """One packet that the NIC sends at ``port`` from ``local`` to ``remote``.
 
-    Copies that end a context share ``closing``: when all have left, the entry becomes free.
+    A refused registration's answer is no ``delivery``: it takes a way of its own.
     """
 
     port: Port
@@ -34,41 +55,52 @@ class Outgoing:
     key: int
     coll_tag: int
     comm_id: int
-    collective: Collective | int
-    opt_code: Operator | int
-    data_type: DataType | int
-    root: int
-    status: Status | int
-    payload: bytes
-    closing: Closing | None = None
+    segment: Segment
+    repeat: bool = False
+    delivery: Delivery | None = None
 
 
-def down_to_all(entry: Entry, **fields) -> list[Outgoing]:
-    """A copy for every contributor of ``entry``, in index order; ``fields`` are those of the packet it is made from."""
-    local = (entry.local_mac, entry.local_ip)
-    return [
-        Outgoing(
-            port=contributor.port,
-            local=local,
-            remote=contributor.address,
-            direction=Direction.DOWN,
-            source=index,
-            key=entry.key,
-            comm_id=entry.comm_id,
-            **fields,
-        )
-        for index, contributor in sorted(entry.contributors.items())
-    ]
+class Decision(NamedTuple):
+    """What becomes of a packet: why it is refused, what is sent because of it, and the name of an event to count."""
+
+    cause: Status = Status.OK
+    sends: Sequence[Outgoing] = ()
+    counts_as: str = ""
 
 
-def close_after(entry: Entry, copies: list[Outgoing]) -> None:
-    """Frees ``entry`` when the last of ``copies`` has left."""
-    closing = Closing(entry, len(copies))
-    for copy in copies:
-        copy.closing = closing
+def down_to_all(entry: Entry, coll_tag: int, segment: Segment, *, closes: bool = False) -> list[Outgoing]:
+    """A copy for every contributor of ``entry``, in index order; with ``closes`` the entry is over when they left."""
+    delivery = Delivery(entry, len(entry.contributors), single=False, closes=closes)
+    return [_down(entry, index, coll_tag, segment, delivery) for index in sorted(entry.contributors)]
 
 
-def up_to_parent(entry: Entry, **fields) -> list[Outgoing]:
+def down_to_one(entry: Entry, index: int, coll_tag: int, segment: Segment) -> list[Outgoing]:
+    """An answer to contributor ``index`` alone."""
+    return [_down(entry, index, coll_tag, segment, Delivery(entry, 1, single=True))]
+
+
+def refusal(entry: Entry, index: int, segment: Segment) -> Outgoing:
+    """The end of a registration as contributor ``index`` hears of it: what refuses one, after it was accepted."""
+    return _down(entry, index, entry.coll_tag, segment, None)
+
+
+def _down(entry: Entry, index: int, coll_tag: int, segment: Segment, delivery: Delivery | None) -> Outgoing:
+    contributor = entry.contributors[index]
+    return Outgoing(
+        port=contributor.port,
+        local=(entry.local_mac, entry.local_ip),
+        remote=contributor.address,
+        direction=Direction.DOWN,
+        source=index,
+        key=entry.key,
+        coll_tag=coll_tag,
+        comm_id=entry.comm_id,
+        segment=segment,
+        delivery=delivery,
+    )
+
+
+def up_to_parent(entry: Entry, coll_tag: int, segment: Segment, *, repeat: bool = False) -> list[Outgoing]:
     """The one packet to the parent NIC of ``entry``."""
     assert entry.record is not None and entry.record.parent is not None, "a root has no parent"
     return [
@@ -79,8 +111,11 @@ def up_to_parent(entry: Entry, **fields) -> list[Outgoing]:
             direction=Direction.UP,
             source=entry.record.parent_index,
             key=entry.key,
+            coll_tag=coll_tag,
             comm_id=entry.comm_id,
-            **fields,
+            segment=segment,
+            repeat=repeat,
+            delivery=Delivery(entry, 1, single=True),
         )
     ]
 
@@ -96,10 +131,9 @@ class Envelopes:
         self._outer: dict[tuple[tuple[int, int], Address, int], bytes] = {}
 
     def frame(self, outgoing: Outgoing) -> bytes:
-        """The frame of ``outgoing``; a failed packet has no payload."""
-        failed = outgoing.status is not Status.OK
-        payload = b"" if failed else outgoing.payload
-        kind = (outgoing.local, outgoing.remote, len(payload))
+        """The frame of ``outgoing``."""
+        segment = outgoing.segment
+        kind = (outgoing.local, outgoing.remote, len(segment.payload))
         outer = self._outer.get(kind)
         if outer is None:
             if len(self._outer) >= self.KEPT:
@@ -109,16 +143,16 @@ class Envelopes:
             outgoing.key,
             outgoing.coll_tag,
             outgoing.comm_id,
-            outgoing.opt_code,
-            outgoing.data_type,
-            outgoing.collective,
-            flags_byte(outgoing.direction, error=failed),
+            segment.opt_code,
+            segment.data_type,
+            segment.collective,
+            flags_byte(outgoing.direction, outgoing.repeat, error=segment.status is not Status.OK),
             outgoing.source,
-            outgoing.root,
-            outgoing.status,
-            len(payload),
+            segment.root,
+            segment.status,
+            len(segment.payload),
         )
-        return outer + header + payload
+        return outer + header + segment.payload
 
     def _outer_headers(self, local: tuple[int, int], remote: Address, length: int) -> bytes:
         sender = Address(*local, self._udp_port)

@@ -1,11 +1,11 @@
-"""How long a NIC's rooms take: the constants of the reference model's clockwork."""
+"""How long a NIC's rooms take: the constants of the reference model's clockwork; and its clock of ticks."""
 
 from dataclasses import dataclass
 
 from fanfold.codes import Operator
 from fanfold.config import Config
 
-__all__ = ["Latencies"]
+__all__ = ["Latencies", "Ticks"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,9 @@ class Latencies:
     #: from the last payload beat to ingress's door; more if its UDP checksum is to be verified
     payload: int
     checksum: int
-    #: from admission's door to the decision, and from the decision to the fold
+    #: in the room where a packet waits until it is whole: from its last beat to its first beat out
+    waiting: int
+    #: from there to the decision, and from the decision to the fold
     decide: int
     plan: int
     #: through one level of the fold's tree
@@ -50,11 +52,12 @@ class Latencies:
             ingress=10,
             payload=10,
             checksum=3,
+            waiting=2,
             decide=5,
             plan=3,
             fold_level=3 + _lane(config),
             results=1,
-            enrol=6,
+            enrol=10,
             announce=1,
             prepare=config.window,
             delivery=5,
@@ -65,6 +68,39 @@ class Latencies:
     def through_fold(self, config: Config) -> int:
         """From the decision about a contribution's last beat to its segment."""
         return self.plan + config.levels * self.fold_level + self.results
+
+
+class Ticks:
+    """Counts ticks of 2^``bits`` cycles while it runs; when it stands still, so does the tick that has begun."""
+
+    def __init__(self, bits: int):
+        self._bits = bits
+        self._counted = 0
+        self._since: int | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether time counts."""
+        return self._since is not None
+
+    def run(self, running: bool, cycle: int) -> None:
+        """Runs, or stands still, from ``cycle`` on."""
+        if running != self.running:
+            self._counted = self._cycles(cycle)
+            self._since = cycle if running else None
+
+    def now(self, cycle: int) -> int:
+        """The ticks up to ``cycle``, which is not before the last ``run``."""
+        return self._cycles(cycle) >> self._bits
+
+    def cycle_of(self, tick: int) -> int:
+        """The cycle in which ``tick`` begins if time counts until then; raises ``ValueError`` while it stands still."""
+        if self._since is None:
+            raise ValueError(f"tick {tick} never begins: time stands still")
+        return self._since + (tick << self._bits) - self._counted
+
+    def _cycles(self, cycle: int) -> int:
+        return self._counted + (0 if self._since is None else cycle - self._since)
 
 
 def _lane(config: Config) -> int:

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from amaranth.hdl import Const
 from amaranth.sim import Simulator
 
 from fanfold.codes import Port
 from fanfold.config import Config
 
-from ..nic import Departure
+from ..nic import Departure, Timing
 from ..waveforms import write_save
-from .base import TopMaker, check_offer, fanfold_top, read_counters, write_local_mac
+from .base import TopMaker, check_offer, fanfold_top, read_counters, write_local_mac, write_timing
 
 __all__ = ["AmaranthNic", "settle_cycles"]
 
@@ -140,6 +141,10 @@ class AmaranthNic:
         """See ``Nic.set_local_mac``; time as for ``read_register``."""
         write_local_mac(self, self.config, mac)
 
+    def set_timing(self, timing: Timing) -> None:
+        """See ``Nic.set_timing``; time as for ``read_register``."""
+        write_timing(self, self.config, timing)
+
     def counters(self) -> dict[str, int]:
         """See ``Nic.counters``; time as for ``read_register``."""
         return read_counters(self, self.config)
@@ -206,7 +211,8 @@ class AmaranthNic:
         names = ("arready", "awready", "wready", "rvalid", "rresp", "rdata", "bvalid", "bresp")
         registers = [self._axil(name) for name in names]
         everything = [signal for group in (*seen_in.values(), *seen_out.values(), registers) for signal in group]
-        trigger = ctx.tick().sample(*everything)
+        waits = getattr(self._top, "timed", Const(0))  # only the whole of Fanfold has timers
+        trigger = ctx.tick().sample(waits, *everything)
         for port in Port:
             ctx.set(self._port("m", port, "tready"), 1)
         while True:
@@ -214,7 +220,7 @@ class AmaranthNic:
             offered = [self._drive(ctx, each) for each in self._inputs.values()]
             if self._before:
                 self._before(ctx)
-            _, _, *values = await trigger
+            _, _, timed, *values = await trigger
             at = iter(values)
             moved = [self._enter(each, *(next(at) for _ in stream)) for each in self._inputs.values()]
             moved += [self._leave(each, *(next(at) for _ in range(7))) for each in self._outputs.values()]
@@ -223,7 +229,7 @@ class AmaranthNic:
             self._steps += 1
             if self._counting:
                 self.cycle += 1
-                self._idle = 0 if any(moved) or any(offered) else self._idle + 1
+                self._idle = 0 if any(moved) or any(offered) or timed else self._idle + 1
 
     def _drive(self, ctx, source: _Input) -> bool:
         """Offers the next beat of a port, if it is time for it."""

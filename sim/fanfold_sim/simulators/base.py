@@ -1,6 +1,7 @@
 """What both simulators of the hardware have in common: the checks of what is offered, and counters by their names."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Protocol
 
 from amaranth.lib import wiring
@@ -10,7 +11,17 @@ from fanfold.config import Config
 from fanfold.control.description import by_name, counter
 from fanfold.control.events import EVENTS
 
-__all__ = ["RegisterAccess", "TopMaker", "check_offer", "fanfold_top", "read_counters", "write_local_mac"]
+from ..nic import Timing
+
+__all__ = [
+    "RegisterAccess",
+    "TopMaker",
+    "check_offer",
+    "fanfold_top",
+    "read_counters",
+    "write_local_mac",
+    "write_timing",
+]
 
 #: makes the hardware of a configuration: a component with the ports of ``fanfold.edge.top.Fanfold``
 TopMaker = Callable[[Config], wiring.Component]
@@ -46,6 +57,13 @@ def write_local_mac(nic: RegisterAccess, config: Config, mac: int) -> None:
     registers = by_name(config)
     nic.write_register(registers["local_mac_low"].address, mac & 0xFFFF_FFFF)
     nic.write_register(registers["local_mac_high"].address, mac >> 32)
+
+
+def write_timing(nic: RegisterAccess, config: Config, timing: Timing) -> None:
+    """Tells the NIC what to wait for."""
+    registers = by_name(config)
+    for name, value in asdict(timing).items():
+        nic.write_register(registers[name].address, int(value))
 
 
 def read_counters(nic: RegisterAccess, config: Config) -> dict[str, int]:

@@ -8,10 +8,10 @@ from fanfold.codes import Port
 from fanfold.config import Config
 
 from .. import toolchain
-from ..nic import Departure
+from ..nic import Departure, Timing
 from ..waveforms import write_save
 from . import model
-from .base import TopMaker, check_offer, fanfold_top, read_counters, write_local_mac
+from .base import TopMaker, check_offer, fanfold_top, read_counters, write_local_mac, write_timing
 
 __all__ = ["VerilatorNic"]
 
@@ -137,6 +137,10 @@ class VerilatorNic:
     def set_local_mac(self, mac: int) -> None:
         """See ``Nic.set_local_mac``; time as for ``read_register``."""
         write_local_mac(self, self.config, mac)
+
+    def set_timing(self, timing: Timing) -> None:
+        """See ``Nic.set_timing``; time as for ``read_register``."""
+        write_timing(self, self.config, timing)
 
     def counters(self) -> dict[str, int]:
         """See ``Nic.counters``; time as for ``read_register``."""

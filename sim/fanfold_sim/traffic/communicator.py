@@ -63,6 +63,7 @@ class Communicator:
             "window": self._window,
             "parent": self._parent,
             "parent_index": self._index,
+            "parent_total": len(self._members),
         }
         return member.packet(
             collective=Collective.REGISTER,

@@ -99,6 +99,7 @@ class Party:
             window=self._config.window,
             parent=self.parent if self._parented else None,
             parent_index=5,
+            parent_total=len(self.members),
         )
         fields = dict(collective=Collective.REGISTER, opt_code=Operator.SUM, data_type=DataType.UINT32)
         for member in self.members:

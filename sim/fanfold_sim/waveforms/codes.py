@@ -11,6 +11,7 @@ from amaranth.hdl import Fragment
 
 from fanfold.codes import Collective, DataType, Direction, Operator, Origin, Port, Status
 from fanfold.config import PRESETS
+from fanfold.registry.deadlines import Deadlines, Due
 from fanfold.registry.enrolment import Enrolment
 from fanfold.registry.states import ContextState
 from fanfold.wire import VERSION
@@ -33,8 +34,10 @@ _BITS = {
     "cause": ("status", 16),
     "flags": ("flags", 8),
     "origin": ("origin", 3),
-    "state": ("context", 2),
+    "state": ("context", 3),
     "enrolment_state": ("enrolment", 3),
+    "deadlines_state": ("deadlines", 2),
+    "what": ("due", 2),
 }
 
 
@@ -79,10 +82,12 @@ def names() -> dict[str, dict[int, str]]:
         "status": Status,
         "origin": Origin,
         "context": ContextState,
+        "due": Due,
     }
     known = {kind: {member.value: member.name for member in enumeration} for kind, enumeration in members.items()}
     known["flags"] = {flags_byte(*bits): text for bits, text in _flags()}
-    known["enrolment"] = _enrolment_states()
+    known["enrolment"] = _states(Enrolment, "enrolment")
+    known["deadlines"] = _states(Deadlines, "deadlines")
     return known
 
 
@@ -94,7 +99,7 @@ def _flags():
                 yield (direction, repeat, error, VERSION), "+".join(words)
 
 
-def _enrolment_states() -> dict[int, str]:
+def _states(component: type, machine: str) -> dict[int, str]:
     """The states' numbers follow from the order in which the hardware names them, whatever the configuration."""
-    fragment = Fragment.get(Enrolment(PRESETS["tiny"]), None)
-    return {code: name for name, code in fragment.find_generated("enrolment").encoding.items()}
+    fragment = Fragment.get(component(PRESETS["tiny"]), None)
+    return {code: name for name, code in fragment.find_generated(machine).encoding.items()}

@@ -6,6 +6,8 @@ Names are the hardware's: of a room's ports and of a few signals inside. ``find`
 import re
 from dataclasses import dataclass
 
+from fanfold.admission.account import DECISIONS
+from fanfold.admission.judge import verdict_layout
 from fanfold.codes import Status
 
 __all__ = ["ROOMS", "Look", "Room"]
@@ -132,13 +134,13 @@ ROOMS = (
                 caption="packets of both ports, merged", ready=False, within=("merge",)),
             _stream("o", "refusal", "failing", "too_long", "down", "origin", "context",
                 caption="screened: what can be said without the slot", ready=False, within=("screen",)),
-            _plain("cause", caption="decided: why it is refused, or OK", within=("decide",)),
+            _plain(*_under("verdict", *verdict_layout().members), caption="decided", within=("decide",)),
+            _plain("cause", caption="why it is refused, or OK", within=("decide", "account")),
             _plain("slots__find", *_under("slots__found", "turn", "begun", "waiting", "present", "missing", "status"),
                 caption="the record of its slot"),
             _stream("slots__commit", "slot", *_under("record", "turn", "begun", "waiting", "present", "missing",
                 "status"), caption="the record as it will be", ready=False),
-            _plain("events.contributions", "events.folded", "events.failed_segments", "events.results", *_REFUSALS,
-                caption="counted"),
+            _plain(*(f"events.{name}" for name in DECISIONS), *_REFUSALS, caption="counted"),
         ),
     ),
     Room(
@@ -156,7 +158,10 @@ ROOMS = (
             _stream("host_refusals", "segment.header.source", "segment.header.status", caption="refused, host port"),
             _stream("net_refusals", "segment.header.source", "segment.header.status", caption="refused, net port"),
             _stream("release", "", caption="a context freed through the registers"),
-            _plain("events.opened", "events.closed", "events.unanswered", caption="counted"),
+            _plain("deadlines_state", "due", "what", "context", "take", caption="what is due", within=("deadlines",)),
+            _plain("timed", caption="the clock must run"),
+            _plain("events.opened", "events.closed", "events.answered", "events.unanswered", "events.aborted",
+                "events.repeats", "events.given_up", caption="counted"),
         ),
     ),
     Room(

@@ -37,7 +37,7 @@ def test_plan_follows_from_who_is_present(contributors):
             present.add(leaf)
             bits = sum(1 << index for index in present)
             items.append({
-                "first": 1, "last": 1, "leaf": leaf, "up": 1, "present": bits, "total": total,
+                "first": 1, "last": 1, "leaf": leaf, "folds": 1, "present": bits, "total": total,
                 "leaves": len(present) == total, "operator": 0, "type": 0,
             })  # fmt: skip
             expected.append((*expected_plan(total, config.levels, present, leaf), len(present) == total))

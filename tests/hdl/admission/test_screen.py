@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from fanfold.admission.screen import Screen
-from fanfold.codes import Collective, DataType, Operator, Port, Status
+from fanfold.codes import Collective, DataType, Operator, Origin, Port, Status
 from fanfold.config import PRESETS, Config
 from fanfold_sim.bench import receive, run, send
 
@@ -63,17 +63,28 @@ def headers(config: Config) -> list[dict]:
     return [{**base, **one} for one in found]
 
 
-def screened(config: Config, heads: list[dict]) -> list:
+def screened(config: Config, heads: list[dict], origin=Origin.RECEIVED, is_open=1) -> list:
     """What leaves the screen for each header, from a leader that is where it registered."""
     names = {"comm_id": 2, "coll_tag_high32": 0xC0FFEE}
     dut = Screen(config)
     items = [
-        {"first": 1, "last": 1, "port": Port.HOST, "head": {"header": {**names, **one}, "remote": PLACE}}
+        {
+            "first": 1,
+            "last": 1,
+            "port": Port.HOST,
+            "origin": origin,
+            "head": {"header": {**names, **one}, "remote": PLACE},
+        }
         for one in heads
     ]
 
     async def registry(ctx):
-        answer = {"open": 1, "geometry": {"leaders": 1, "children": 0, "root": 1}, "member": PLACE, "parent": PLACE}
+        answer = {
+            "open": is_open,
+            "geometry": {"leaders": 1, "children": 0, "root": 1},
+            "member": PLACE,
+            "parent": PLACE,
+        }
         ctx.set(dut.screen.answer, {**answer, "names": {"comm_id": 2, "key": names["coll_tag_high32"]}})
 
     async def source(ctx):
@@ -119,3 +130,12 @@ def test_a_reported_status_comes_before_the_codes(collective):
     status = Status.TOO_LARGE
     [beat] = screened(TINY, [{**header, "status": status.value}])
     assert beat.failing == status != failing(TINY, header)
+
+
+@pytest.mark.parametrize("origin", [Origin.OVERDUE, Origin.GIVEN_UP, Origin.REPEATED])
+def test_a_timers_packet_gets_the_names_of_its_context(origin):
+    asked = {"comm_id": 2 % TINY.contexts, "coll_tag_high32": 0, "source": 77}
+    [beat] = screened(TINY, [asked], origin)
+    assert (beat.refusal, beat.header.comm_id, beat.header.coll_tag_high32) == (Status.OK, 2, 0xC0FFEE)
+    [beat] = screened(TINY, [asked], origin, is_open=0)
+    assert beat.refusal == Status.NOT_OPEN

@@ -37,11 +37,13 @@ def test_every_event_has_its_counter():
 def test_constants_tell_the_configuration(config):
     registers = by_name(config)
     for name, value in config.as_dict().items():
-        if name not in ("operators", "types", "adder_stages"):
+        if name not in ("operators", "types", "adder_stages", "places"):
             assert registers[name].reset == value
+    assert registers["places"].reset == config.pool_places
     for name in ("operators", "types"):
         codes = [code for code in range(32) if registers[name].reset >> code & 1]
         assert codes == sorted(member.value for member in getattr(config, name))
+    assert registers["places"].reset == config.pool_places
     assert registers["magic"].reset.to_bytes(4, "big") == b"FOLD"
 
 
@@ -51,6 +53,7 @@ def test_the_extremes_of_the_configuration_fit_their_registers():
     registers = by_name(extreme)
     for name in (*sizes, "frame_bytes", "waiting_segments"):
         assert registers[name].reset == getattr(extreme, name)
+    assert registers["places"].reset == extreme.pool_places == 2**15
     assert [name for name in registers if name.startswith("open_contexts")] == [f"open_contexts_{n}" for n in range(8)]
 
 

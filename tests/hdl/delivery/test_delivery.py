@@ -16,7 +16,7 @@ UP, DOWN = Direction.UP, Direction.DOWN
 FAILED = 6
 
 
-def segment(seed, leaders, children, direction=DOWN, collective=Collective.ALLREDUCE, status=0):
+def segment(seed, leaders, children, direction=DOWN, collective=Collective.ALLREDUCE, status=0, sole=None):
     bits = random.Random(f"segment {seed}").getrandbits
     return {
         "context": bits(1),
@@ -32,14 +32,14 @@ def segment(seed, leaders, children, direction=DOWN, collective=Collective.ALLRE
             "data_type": bits(8),
             "collective": collective.value,
             "flags": bits(8),
-            "source": bits(16),
+            "source": bits(16) if sole is None else sole,
             "root": bits(16),
             "status": status,
             "length": bits(16),
         },
         "writes": 1,
         "completes": 1,
-        "sole": 0,
+        "sole": int(sole is not None),
     }
 
 
@@ -58,6 +58,10 @@ def copies_of(each, side):
         if side == "host":
             return []
         return [{"segment": each, **address(each["context"], None, 1), "silent": 0, "closing": 0}]
+    if each["sole"]:
+        index = each["header"]["source"]
+        here = (index < each["leaders"]) == (side == "host")
+        return [{"segment": each, **address(each["context"], index, 0), "silent": 0, "closing": 0}] if here else []
     first, count = (0, each["leaders"]) if side == "host" else (each["leaders"], each["children"])
     header = each["header"]
     ending = Collective.REGISTER if header["status"] else Collective.DEREGISTER
@@ -104,6 +108,7 @@ class Bench:
         self.expected = {side: [c for each in segments for c in copies_of(each, side)] for side in ("host", "net")}
         self.done = set()
         self.results_done = {"host": [0] * CONFIG.contexts, "net": [0] * CONFIG.contexts}
+        self.singles_done = {"host": [0] * CONFIG.contexts, "net": [0] * CONFIG.contexts}
 
     def run(self, cycles=5000):
         dut = self.dut
@@ -149,9 +154,12 @@ class Bench:
 
         async def watch(ctx):
             while len(self.done) < 2:
-                for side, done in zip(("host", "net"), await cycle(ctx, dut.host_done, dut.net_done), strict=True):
+                signals = (dut.host_done, dut.net_done, dut.host_single_done, dut.net_single_done)
+                done = await cycle(ctx, *signals)
+                counts = [*self.results_done.values(), *self.singles_done.values()]
+                for count, bits in zip(counts, done, strict=True):
                     for context in range(CONFIG.contexts):
-                        self.results_done[side][context] += done >> context & 1
+                        count[context] += bits >> context & 1
 
         self.counts = {"host": 0, "net": 0}
         return run(
@@ -192,6 +200,8 @@ def mixture():
             segment(f"enrolled {at}", leaders, children, UP, collective=Collective.REGISTER),
             segment(f"leaving {at}", leaders, children, UP, collective=Collective.DEREGISTER),
             segment(f"left {at}", leaders, children, collective=Collective.DEREGISTER),
+            *(segment(f"asked {at} {index}", leaders, children, sole=index) for index in range(leaders + children)),
+            segment(f"asks to leave {at}", leaders, children, collective=Collective.DEREGISTER, sole=0),
             segment(f"stays {at}", leaders, children, collective=Collective.DEREGISTER, status=FAILED),
         ]
         # the contributors of a context are always the same
@@ -231,12 +241,16 @@ def test_each_result_is_done_with_once_at_each_side():
     segments = [
         segment(at, *[(2, 0), (0, 3)][at % 2], (DOWN, DOWN, UP)[at % 3]) | {"context": at % 2} for at in range(30)
     ]
+    segments += [segment(at, 2, 0, sole=1) | {"context": 0} for at in range(4)]
+    segments += [segment(at, 0, 3, sole=2) | {"context": 1} for at in range(3)]
     bench = Bench(segments, host=Stall.RANDOM)
     bench.run()
-    results = [sum(each["direction"] is DOWN and each["context"] == at for each in segments) for at in (0, 1)]
+    to_all = [each for each in segments if each["direction"] is DOWN and not each["sole"]]
     for done in bench.results_done.values():
-        assert done[:2] == results
-        assert not any(done[2:])
+        assert done == [sum(each["context"] == at for each in to_all) for at in range(CONFIG.contexts)]
+    upward = [sum(each["direction"] is UP and each["context"] == at for each in segments) for at in (0, 1)]
+    assert bench.singles_done["host"][:2] == [4, 0]
+    assert bench.singles_done["net"][:2] == [upward[0], upward[1] + 3]
 
 
 def test_latency():
@@ -257,7 +271,7 @@ def test_a_host_side_that_stands_does_not_stop_the_network_side():
 def test_as_many_segments_as_the_windows_allow_wait_at_both_sides():
     # so many that what lies behind the queues does not hide a missing place
     config = Config(beat_bytes=8, contributors=5, contexts=4, window=8, segment_bytes=128)
-    waiting = config.result_slots + config.fold_slots + config.contexts
+    waiting = config.result_slots + config.fold_slots + 2 * config.contexts
     dut = Delivery(config)
 
     async def source(ctx):

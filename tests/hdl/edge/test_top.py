@@ -8,7 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from fanfold.config import PRESETS
-from fanfold.control import by_name, events_layout
+from fanfold.control import by_name, events_layout, report_layout, timing_layout
 from fanfold.edge import Fanfold, axi_layout, axi_lite_signature
 from fanfold.streams import Slice
 from fanfold.wire import frame_layout
@@ -30,9 +30,14 @@ class StandIn(wiring.Component):
                 "host_o": Out(frames),
                 "net_o": Out(frames),
                 "events": Out(events_layout()),
+                "timed": Out(1),
+                "reports": Out(stream.Signature(report_layout(TINY), always_ready=True)),
+                "opened": Out(stream.Signature(range(TINY.contexts), always_ready=True)),
+                "now": Out(32),
                 "open_contexts": Out(TINY.contexts, init=2),
                 "release": In(stream.Signature(range(TINY.contexts))),
                 "local_mac": In(48),
+                "timing": In(timing_layout()),
             }
         )
 

@@ -77,7 +77,7 @@ def frame_of(config: Config, copy: dict) -> bytes:
     """The frame that a copy becomes."""
     segment, remote = copy["segment"], copy["remote"]
     header = segment["header"]
-    length = 0 if header["status"] else header["length"]
+    length = header["length"]
     direction = segment["direction"].value
     ethernet = _big((remote["mac"], 6), (copy["local_mac"], 6))
     for tag in (remote["outer"], remote["inner"])[: remote["tags"]]:
@@ -87,7 +87,7 @@ def frame_of(config: Config, copy: dict) -> bytes:
     ip += [_big((copy["local_ip"], 4), (remote["ip"], 4))]
     ip[3] = _big((checksum(b"".join(ip)), 2))
     udp = _big((PORT, 2), (remote["port"], 2), (8 + 22 + length, 2), (0, 2))
-    flags = 1 << 6 | direction << 5 | bool(header["status"]) << 3
+    flags = 1 << 6 | direction << 5 | bool(header["status"]) << 3 | header["flags"] & 1 << 4
     collective = _big(
         (header["coll_tag_high32"], 4), (header["coll_tag"], 4), (header["comm_id"], 2), (header["opt_code"], 1),
         (header["data_type"], 1), (header["collective"], 1), (flags, 1), (header["source"], 2), (header["root"], 2),

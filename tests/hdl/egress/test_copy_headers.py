@@ -48,13 +48,12 @@ def test_checksums_at_the_carries(stall):
 def test_where_the_payload_is(size):
     config = small(size)
     copies = [random_copy(config, length, length=length) for length in range(129)]
-    copies.append(random_copy(config, "failed", length=0xFFFF, status=3))
+    copies.append(random_copy(config, "failed", length=24, status=3))
     _, packets, seen = headers_of(config, copies)
-    for packet, copy in zip(packets[:-1], copies[:-1], strict=True):
+    for packet, copy in zip(packets, copies, strict=True):
         length = copy["segment"]["header"]["length"]
         assert packet.payload == (length > 0)
         if length:
             assert packet.last_beat * size + packet.count == length
             assert 1 <= packet.count <= size
-    assert not packets[-1].payload
     assert seen["o"].taken == list(range(seen["o"].taken[0], seen["o"].taken[0] + len(copies)))

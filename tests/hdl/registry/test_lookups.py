@@ -9,6 +9,8 @@ from fanfold.registry.ports import DIRECTORY_LATENCY, LOOKUP_LATENCY
 from fanfold_sim.bench import cycle, run
 
 TINY = PRESETS["tiny"]
+#: where the contexts' blocks of places begin
+BASES = (4, 0)
 NAMES = ("comm_id", "key", "local_mac", "local_ip")
 
 
@@ -73,13 +75,14 @@ def test_copies_find_the_place_of_each_contributor_and_of_the_parent():
         for context, written in enumerate(contexts):
             ctx.set(dut.describe.p.parent.mac, parents[context])
             ctx.set(dut.describe.p.context, context)
+            ctx.set(dut.describe.p.geometry.base, BASES[context])
             ctx.set(dut.describe.p.local_mac, written["local_mac"])
             ctx.set(dut.describe.p.local_ip, written["local_ip"])
             ctx.set(dut.describe.valid, 1)
             await cycle(ctx)
         ctx.set(dut.describe.valid, 0)
         for (context, index), mac in macs.items():
-            ctx.set(dut.enrol.payload, {"context": context, "index": index, "address": {"mac": mac}})
+            ctx.set(dut.enrol.payload, {"place": BASES[context] + index, "address": {"mac": mac}})
             ctx.set(dut.enrol.valid, 1)
             await cycle(ctx)
         ctx.set(dut.enrol.valid, 0)

@@ -22,15 +22,19 @@ def test_what_was_written_is_read(segment_bytes):
     segments, beats, contents = [], [], {}
     for number, (direction, context, slot) in enumerate(places):
         length = choices.randint(1, config.segment_beats)
-        bad = number % 5 == 4
-        segments.append({"direction": direction, "context": context, "slot": slot, "header": {"coll_tag": number}})
+        bad, writes, completes = number % 5 == 4, number % 5 != 3, number % 5 != 2
+        header = {"coll_tag": number}
+        segments.append(
+            {"direction": direction, "context": context, "slot": slot, "header": header}
+            | {"writes": writes, "completes": completes}
+        )
         for beat in range(length):
             data = choices.getrandbits(64)
             last = beat == length - 1
             beats.append({"data": data, "first": beat == 0, "last": last, "bad": bad and last, "beat": beat})
-            if not bad:
+            if writes and not bad:
                 contents[direction, context, slot, beat] = data
-    whole = [number for number in range(len(places)) if number % 5 != 4]
+    whole = [number for number in range(len(places)) if number % 5 not in (2, 4)]
 
     async def expect(ctx):
         await send(ctx, dut.segments, segments)
